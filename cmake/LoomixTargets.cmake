@@ -31,12 +31,17 @@ if(LOOMIX_QUICK_BUILD)
   endforeach()
 endif()
 
-# loomix_folder(path LINK public-libraries... PRIVATE private-libraries... [HEADERS precompiled])
+set(LOOMIX_KERNEL_ENDINGS "_(cpu|dnnl|cblas|dispatch|backward|kernels|all)$")  # of the stems of files with kernels
+
+# loomix_folder(path LINK public-libraries... PRIVATE private-libraries... [HEADERS precompiled] [SMALL files])
 # Makes the static library loomix_<name> of <path>/**/*.cc, less the files of backends that are off; the name is the
 # last part of the path. A folder inside another one comes first, and is left out there. CUDA files are collected for
 # the module loomix_cuda.
+# Size: schemas of operators, and the files that SMALL matches (a regular expression of paths in the folder, without their
+# ending), run once a process or once a graph. -Os halves their code. These, kernels and passes are in sections of functions, so
+# that libloomix_predict.so can leave out those of gradients.
 function(loomix_folder path)
-  cmake_parse_arguments(arg "" "HEADERS" "LINK;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "HEADERS;SMALL" "LINK;PRIVATE" ${ARGN})
   cmake_path(GET path FILENAME name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${path}/*.cc" "${PROJECT_SOURCE_DIR}/${path}/*.cu")
   foreach(inner IN LISTS LOOMIX_FOLDER_PATHS)
@@ -88,9 +93,24 @@ function(loomix_folder path)
   list(REMOVE_DUPLICATES libraries)
   target_link_libraries(loomix_${name} PUBLIC loomix_flags ${arg_LINK} PRIVATE ${libraries})
   if(NOT LOOMIX_SANITIZE)
-    foreach(source IN LISTS kept)  # of kernels and passes, so that libloomix_predict.so can leave out those of gradients
+    foreach(source IN LISTS kept)
       cmake_path(GET source STEM stem)
-      if(name STREQUAL "symbol" OR stem MATCHES "_(cpu|dnnl|cblas|dispatch|backward|kernels|all)$")
+      set(small FALSE)
+      if(arg_SMALL AND source MATCHES "/${path}/(${arg_SMALL})[.]cc$")
+        set(small TRUE)
+      elseif(NOT stem MATCHES "${LOOMIX_KERNEL_ENDINGS}")
+        file(STRINGS "${source}" registrars REGEX "^void [a-z0-9_]+\\(.*OpTable& ")
+        if(registrars MATCHES "void register_" AND NOT registrars MATCHES "void (kernels|gradients)_")
+          set(small TRUE)
+        endif()
+      endif()
+      if(small AND CMAKE_BUILD_TYPE STREQUAL "Release")
+        set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -Os)
+        if(LOOMIX_QUICK_BUILD)  # precompiled headers do without the macro
+          set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -U__OPTIMIZE_SIZE__)
+        endif()
+      endif()
+      if(small OR name STREQUAL "symbol" OR stem MATCHES "${LOOMIX_KERNEL_ENDINGS}")
         set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -ffunction-sections)
       endif()
     endforeach()

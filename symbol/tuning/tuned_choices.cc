@@ -45,7 +45,8 @@ TunedChoices::Answers TunedChoices::read() const {
   std::error_code failed;
   if (file_.empty() || fs::file_size(file_, failed) > kMostBytes || failed) return {};
   std::ifstream stream(file_, std::ios::binary);
-  const Json json = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  const std::string text{std::istreambuf_iterator(stream), {}};
+  const Json json = Json::parse(std::string_view(text), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || json.value("made_by", Json()) != made_by_) return {};
   const auto list = json.find("choices");
   if (list == json.end() || !list->is_array()) return {};

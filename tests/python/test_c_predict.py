@@ -252,7 +252,7 @@ def test_size(tmp_path):
     if not shutil.which("strip"):
         pytest.skip("strip is not installed")
     subprocess.run(["strip", "-o", str(tmp_path / "stripped"), str(LIBRARY)], check=True)
-    assert (tmp_path / "stripped").stat().st_size <= 7_000_000
+    assert (tmp_path / "stripped").stat().st_size <= 6_000_000
 
 
 def parts_of_optimizers():
