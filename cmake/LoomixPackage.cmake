@@ -79,6 +79,9 @@ set(CPACK_DEBIAN_CONFIG_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME libloomix-mpi0)
 # The flavour of OpenBLAS is the one that was built with; what else is loaded, dpkg-shlibdeps finds out.
 set(CPACK_DEBIAN_PREDICT_PACKAGE_DEPENDS "libloomix-cmake, libopenblas0-openmp")
+if(LOOMIX_PACKED_RELOCATIONS)  # which dpkg-shlibdeps overlooks
+  string(APPEND CPACK_DEBIAN_PREDICT_PACKAGE_DEPENDS ", libc6 (>= 2.36)")
+endif()
 set(CPACK_DEBIAN_C_PACKAGE_DEPENDS libopenblas0-openmp)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "libloomix0 (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_CPP_PACKAGE_DEPENDS "libloomix0 (= ${PROJECT_VERSION}), libloomix-cmake")

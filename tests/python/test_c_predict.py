@@ -252,7 +252,9 @@ def test_size(tmp_path):
     if not shutil.which("strip"):
         pytest.skip("strip is not installed")
     subprocess.run(["strip", "-o", str(tmp_path / "stripped"), str(LIBRARY)], check=True)
-    assert (tmp_path / "stripped").stat().st_size <= 6_000_000
+    size = (tmp_path / "stripped").stat().st_size
+    # Where the loader or the linker is too old for packed relocations, all 7,000 take 24 bytes each.
+    assert size <= (6_000_000 if b"GLIBC_ABI_DT_RELR" in LIBRARY.read_bytes() else 6_200_000)
 
 
 def parts_of_optimizers():
