@@ -42,13 +42,25 @@ ALL_CASES = [
 ]
 
 
-def test_it_includes_the_standard_library_alone(tmp_path):
-    subprocess.run([sys.executable, str(ROOT / "tools/amalgamate"), str(tmp_path)], check=True)
-    text = (tmp_path / "loomix_predict.cc").read_text()
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("file")
+    subprocess.run([sys.executable, str(ROOT / "tools/amalgamate"), str(folder)], check=True)
+    return (folder / "loomix_predict.cc").read_text()
+
+
+def test_it_includes_the_standard_library_alone(text):
     # What only one kind of processor has is asked for first.
     everywhere = re.sub(r"#if defined\(__\w+__\)\n#include <\w+\.h>\n#endif\n", "", text)
     included = re.findall(r'^[ \t]*#[ \t]*include[ \t]*[<"](.*)[>"]', everywhere, re.MULTILINE)
     assert [name for name in included if not name.isidentifier()] == ["loomix_predict.h"]
+
+
+def test_ranges_that_older_libraries_lack_are_stood_in_for(text):
+    written = (ROOT / "tools/amalgamate/standin/older_library.h").read_text()
+    used = set(re.findall(r"std::(?:ranges|views)::(\w+)", text))
+    assert "any_of" in used
+    assert {name for name in used if not re.search(rf"^[\w ]+ {name}\(", written, re.MULTILINE)} == set()
 
 
 @pytest.fixture(scope="module")

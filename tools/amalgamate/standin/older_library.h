@@ -113,6 +113,10 @@ template <class R>
 void reverse(R&& r) {
   std::reverse(r.begin(), r.end());
 }
+template <class R, class F>
+void stable_partition(R&& r, F f) {
+  std::stable_partition(r.begin(), r.end(), f);
+}
 template <class R, class... Less>
 void sort(R&& r, Less... less) {
   std::sort(r.begin(), r.end(), less...);
