@@ -81,6 +81,7 @@ void register_casts(OpTable& table) {
       .shape_of(0)
       .infer_type([](const NoParams&, TypeInfer& t) { t.set_out(0, t.in(1)); })
       .shape_only(1)
+      .elementwise()
       .gradient_op("_cast_like", {head(0), input(0)});
 }
 

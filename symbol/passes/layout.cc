@@ -101,10 +101,20 @@ class Chooser {
     return made;
   }
 
+  // Whether an elementwise node only takes the type of an input, whose form does not matter then.
+  bool lends_type(NodeId id, int input) const {
+    const Node& node = graph_[id];
+    return node.op && node.op->elementwise && node.op->is_shape_only(*node.attrs, input);
+  }
+  ValueRef either(ValueRef value) { return plain_of(value) ? plain_of(value) : blocked_of(value); }
+
   void copy(NodeId id) {
     std::vector<ValueRef> inputs;
     const auto given = graph_.inputs(id);
-    for (size_t i = 0; i < given.size(); ++i) inputs.push_back(plain(given[i]));
+    for (int i = 0; i < static_cast<int>(given.size()); ++i) {
+      const ValueRef input = given[static_cast<size_t>(i)];
+      inputs.push_back(lends_type(id, i) ? either(input) : plain(input));
+    }
     const NodeId made = add_copy(id, inputs);
     for (int i = 0; i < graph_[id].num_values(); ++i) plain_of({id, i}) = {made, i};
   }
@@ -179,14 +189,20 @@ class Chooser {
     return true;
   }
 
-  // An elementwise node of which an input is blocked.
+  // An elementwise node of which an input that it reads is blocked.
   bool keep_blocked(NodeId id) {
     const Node& node = graph_[id];
     if (!node.op || !node.op->elementwise || node.num_values() != 1 || !has_one_shape(id)) return false;
-    if (std::ranges::none_of(graph_.inputs(id), [&](ValueRef v) { return bool(blocked_of(v)); }))
-      return false;
+    const auto given = graph_.inputs(id);
     std::vector<ValueRef> inputs;
-    for (const ValueRef& input : graph_.inputs(id)) inputs.push_back(blocked(input));
+    bool any = false;
+    for (int i = 0; i < static_cast<int>(given.size()); ++i)
+      any = any || (!lends_type(id, i) && blocked_of(given[static_cast<size_t>(i)]));
+    if (!any) return false;
+    for (int i = 0; i < static_cast<int>(given.size()); ++i) {
+      const ValueRef input = given[static_cast<size_t>(i)];
+      inputs.push_back(lends_type(id, i) ? either(input) : blocked(input));
+    }
     blocked_of({id, 0}) = {add_copy(id, inputs), 0};
     return true;
   }

@@ -29,7 +29,19 @@ class TrainingLayout : public testing_blocked::BlockedTest {
   Symbol add(const Symbol& a, const Symbol& b) { return op("elemwise_add", {}, {a, b}); }
   Symbol pool(const Symbol& x, const TextPairs& attrs) { return op("Pooling", attrs, {x}); }
   static Symbol group(const std::vector<Symbol>& symbols) { return Symbol::group(symbols); }
-  Symbol in_bfloat16(const Symbol& x) { return op("Cast", {{"dtype", "bfloat16"}}, {x}); }
+  Symbol cast(const Symbol& x, const char* dtype) { return op("Cast", {{"dtype", dtype}}, {x}); }
+  Symbol in_bfloat16(const Symbol& x) { return cast(x, "bfloat16"); }
+  // With weights that are parameters of float32.
+  Symbol conv_of(const char* dtype, const Symbol& x, int filters, int kernel, int stride = 1) {
+    const Symbol weight = cast(Symbol::variable("w" + std::to_string(names_)), dtype);
+    return op("Convolution",
+              {{"kernel", fmt::format("({0}, {0})", kernel)},
+               {"num_filter", std::to_string(filters)},
+               {"pad", fmt::format("({0}, {0})", kernel / 2)},
+               {"stride", fmt::format("({0}, {0})", stride)},
+               {"no_bias", "True"}},
+              {x, weight});
+  }
 
   // The same random arrays for the same symbol.
   Ref<BoundExecutor> bind(const Symbol& symbol, const Shape& data, bool layout,
@@ -232,19 +244,28 @@ TEST_F(TrainingLayout, SmallBatchesAndPlainNetworksAreLeftAlone) {
 TEST_F(TrainingLayout, Bfloat16EqualsThePlainNetwork) {
   if (!ops::is_blocked_type(DType::bfloat16)) GTEST_SKIP() << "this processor does not multiply bfloat16";
   const Symbol data = in_bfloat16(Symbol::variable("data"));
-  const auto layer = [&](const Symbol& x, int filters, int kernel, int stride = 1) {
-    const Symbol weight = in_bfloat16(Symbol::variable("w" + std::to_string(names_)));
-    return op("Convolution",
-              {{"kernel", fmt::format("({0}, {0})", kernel)},
-               {"num_filter", std::to_string(filters)},
-               {"pad", fmt::format("({0}, {0})", kernel / 2)},
-               {"stride", fmt::format("({0}, {0})", stride)},
-               {"no_bias", "True"}},
-              {x, weight});
-  };
-  const Symbol x = pool(relu(norm(layer(data, 32, 3))), kMax);
-  const Symbol net = relu(add(norm(layer(x, 32, 3), true), x));
-  expect_same(op("Cast", {{"dtype", "float32"}}, {net}), {4, 16, 17, 15}, 2, 0.03);
+  const Symbol x = pool(relu(norm(conv_of("bfloat16", data, 32, 3))), kMax);
+  const Symbol net = relu(add(norm(conv_of("bfloat16", x, 32, 3), true), x));
+  expect_same(cast(net, "float32"), {4, 16, 17, 15}, 2, 0.03);
+}
+
+// As mixed precision has it: what stays in float32 reads a cast, and so does its gradient.
+TEST_F(TrainingLayout, GradientsOfCastsStayInBlocks) {
+  if (!ops::is_blocked_type(DType::bfloat16)) GTEST_SKIP() << "this processor does not multiply bfloat16";
+  Symbol x = in_bfloat16(Symbol::variable("data"));
+  for (int i = 0; i < 4; ++i) x = relu(conv_of("bfloat16", x, 32, 3));
+  const Symbol between = cast(lrn(cast(x, "float32")), "bfloat16");
+  const Symbol net = cast(conv_of("bfloat16", lrn(between), 32, 3), "float32");
+  const auto executor = bind(net, {4, 16, 17, 15}, true);
+  EXPECT_EQ(count(*executor, "_backward_blocked_LRN"), 2);
+  EXPECT_EQ(count(*executor, "_block_channels") + count(*executor, "_unblock_channels"), 4)
+      << executor->explain(RunMode::training);
+  expect_same(net, {4, 16, 17, 15}, 5, 0.03);
+}
+
+TEST_F(TrainingLayout, Float64StaysPlain) {
+  const Symbol x = relu(conv_of("float64", cast(Symbol::variable("data"), "float64"), 32, 3));
+  expect_same(cast(conv_of("float64", lrn(x), 16, 3), "float32"), {4, 16, 9, 9}, 0, 1e-10);
 }
 
 TEST_F(TrainingLayout, RandomNetworksEqualThePlainOnes) {
