@@ -3,7 +3,7 @@
 # stubs no_name.cc are built instead. After this file LOOMIX_<NAME>_FOUND and LOOMIX_<NAME>_LIBRARIES are set.
 
 set(LOOMIX_BACKENDS dnnl cblas openmp cuda cudnn cublas nccl mpi jpeg png zlib curl)
-set(LOOMIX_MODULE_FOLDERS network mpi)  # folders <folder>/network/ and so on are modules of their own, too
+set(LOOMIX_MODULE_FOLDERS network cluster mpi)  # folders <folder>/network/ and so on are in modules of their own, too
 set(LOOMIX_CUDA_BACKENDS cuda cudnn cublas nccl)  # built into a module of their own
 
 # A library that the build cannot do without, and Debian's package that has it.
@@ -92,6 +92,8 @@ if(TARGET loomix_ssl AND TARGET loomix_crypto AND TARGET protobuf::libprotobuf-l
 endif()
 loomix_decide(NETWORK LOOMIX_NETWORK_CANDIDATE "install libssl-dev, libprotobuf-dev and protobuf-compiler")
 set(LOOMIX_NETWORK_LIBRARIES loomix_ssl loomix_crypto protobuf::libprotobuf-lite)
+set(LOOMIX_CLUSTER_FOUND ${LOOMIX_NETWORK_FOUND})  # is in the same module
+set(LOOMIX_CLUSTER_LIBRARIES protobuf::libprotobuf-lite)
 
 # MPI: a module, too; the libraries that its compiler wrapper would link.
 set(LOOMIX_MPI_CANDIDATE FALSE)

@@ -193,17 +193,20 @@ function(loomix_cuda_module)
     INSTALL_RPATH "\$ORIGIN;\$ORIGIN/../nvidia/cu13/lib;\$ORIGIN/../nvidia/nccl/lib;${CUDAToolkit_LIBRARY_DIR}")
 endfunction()
 
-# The module loomix_<name> of the sources in folders called <name>, loaded on first use: nothing else links its
-# libraries. Tests and benchmarks may link the same objects, loomix_<name>_objects.
+# The module loomix_<name> of the sources in folders called <name>, and in others that are named WITH it, loaded on first use:
+# nothing else links its libraries. Tests and benchmarks may link the same objects, loomix_<folder>_objects.
 function(loomix_module name)
-  string(TOUPPER ${name} NAME)
-  if(NOT LOOMIX_${NAME}_SOURCES)
-    return()
-  endif()
-  add_library(loomix_${name}_objects OBJECT ${LOOMIX_${NAME}_SOURCES})
-  target_link_libraries(loomix_${name}_objects PUBLIC loomix_base ${LOOMIX_${NAME}_LIBRARIES})
-  add_library(loomix_${name} MODULE $<TARGET_OBJECTS:loomix_${name}_objects>)
-  target_link_libraries(loomix_${name} PRIVATE loomix ${LOOMIX_${NAME}_LIBRARIES})
+  cmake_parse_arguments(arg "" "" "WITH" ${ARGN})
+  foreach(folder IN ITEMS ${name} ${arg_WITH})
+    string(TOUPPER ${folder} FOLDER)
+    add_library(loomix_${folder}_objects OBJECT ${LOOMIX_${FOLDER}_SOURCES})
+    target_link_libraries(loomix_${folder}_objects PUBLIC loomix_base ${LOOMIX_${FOLDER}_LIBRARIES})
+    list(APPEND objects $<TARGET_OBJECTS:loomix_${folder}_objects>)
+    list(APPEND libraries ${LOOMIX_${FOLDER}_LIBRARIES})
+  endforeach()
+  list(REMOVE_DUPLICATES libraries)
+  add_library(loomix_${name} MODULE ${objects})
+  target_link_libraries(loomix_${name} PRIVATE loomix ${libraries})
   set_target_properties(loomix_${name} PROPERTIES BUILD_RPATH "\$ORIGIN" INSTALL_RPATH "\$ORIGIN")
 endfunction()
 

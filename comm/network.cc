@@ -8,28 +8,30 @@ namespace loomix::comm {
 namespace {
 
 const NetworkModule& network_module() {
-  static const NetworkModule& module = []() -> const NetworkModule& {
-    const NetworkModule* found = nullptr;
-    try {
-      found = static_cast<const NetworkModule*>(
-          engine::load_module_symbol("loomix_network", "loomix_network_module",
-                                     "talking to other processes needs the network module: build Loomix with "
-                                     "OpenSSL and Protocol Buffers "
-                                     "(libssl-dev, libprotobuf-dev, protobuf-compiler)"));
-    } catch (const DeviceError& error) {
-      throw NetworkError(error.what());
-    }
-    LOOMIX_CHECK(
-        found->interface_version == kNetworkModuleVersion, NetworkError,
-        "[comm] the network module was built for another version of Loomix (interface {}, not {}); install "
-        "both from the same build.",
-        found->interface_version, kNetworkModuleVersion);
-    return *found;
-  }();
+  static const auto& module =
+      network_module_part<NetworkModule>("loomix_network_module", kNetworkModuleVersion);
   return module;
 }
 
 }  // namespace
+
+const void* network_module_part(const char* name, int interface_version) {
+  const void* found = nullptr;
+  try {
+    found = engine::load_module_symbol("loomix_network", name,
+                                       "talking to other processes needs the network module: build Loomix "
+                                       "with OpenSSL and Protocol Buffers "
+                                       "(libssl-dev, libprotobuf-dev, protobuf-compiler)");
+  } catch (const DeviceError& error) {
+    throw NetworkError(error.what());
+  }
+  const int there = *static_cast<const int*>(found);
+  LOOMIX_CHECK(there == interface_version, NetworkError,
+               "[comm] the network module was built for another version of Loomix (interface {}, not {}); "
+               "install both from the same build.",
+               there, interface_version);
+  return found;
+}
 
 std::unique_ptr<Transport> make_network_transport(NetworkOptions options) {
   return network_module().open(std::move(options));

@@ -49,4 +49,11 @@ struct NetworkModule {
 };
 inline constexpr int kNetworkModuleVersion = 4;
 
+// A table of this interface that the module exports; it begins with the version of the interface. Loads the module, as above.
+const void* network_module_part(const char* name, int interface_version);
+template <class Table>
+const Table& network_module_part(const char* name, int interface_version) {
+  return *static_cast<const Table*>(network_module_part(name, interface_version));
+}
+
 }  // namespace loomix::comm

@@ -10,7 +10,7 @@
 
 #include "kvstore/cluster/cluster_client.h"
 #include "kvstore/cluster/shards.h"
-#include "kvstore/kvstore.h"
+#include "kvstore/cluster_store.h"
 #include "kvstore/merger.h"
 #include "kvstore/optimizer.h"
 
@@ -29,8 +29,7 @@ class Underway : public std::enable_shared_from_this<Underway> {
   int64_t count_ = 0;
 };
 
-// A worker's store in a cluster: the devices of this machine are added up here, and only the sum travels.
-class DistStore final : public KVStore {
+class DistStore final : public ClusterStore {
  public:
   // `type`: dist_sync, dist_device_sync, dist_async or dist_ssp. Waits for the cluster to be complete.
   DistStore(Runtime& runtime, std::string type, int64_t staleness, std::unique_ptr<comm::Transport> transport,
@@ -50,19 +49,13 @@ class DistStore final : public KVStore {
   void set_compression(const CompressionParams& params) override;
   // What was pushed before it has arrived: whoever pulls after it finds all workers' pushes in the value.
   void barrier() override;
-  // The barrier at this position in the program, from 1 on: it is passed if any worker has passed it before, so a worker that
-  // was started again does not wait there. Positions grow from barrier to barrier, on all workers alike.
-  void barrier(int64_t position);
-  // Servers update values by it from now on; the call of worker 0 counts.
-  void set_optimizer(const OptimizerSpec& spec);
-  // Expires when the worker has left: tasks may hold its connection for a moment longer than the store lives.
-  std::weak_ptr<const int> life() const noexcept { return client_->life(); }
-  // Tells the cluster that this worker ends. With a reason its work is not done: by policy all fail and name it.
-  void leave(const std::string& why) { client_->leave(why); }
+  void barrier(int64_t position) override;
+  void set_optimizer(const OptimizerSpec& spec) override;
+  std::weak_ptr<const int> life() const noexcept override { return client_->life(); }
+  void leave(const std::string& why) override { client_->leave(why); }
+  int64_t pushes(const Key& key) override;
   // Bytes that this worker has sent to the cluster, and got from it.
   comm::EndpointStats traffic() const { return client_->traffic(); }
-  // How many times this worker has pushed the key, in earlier lives of it too. Rounds that went on without it count.
-  int64_t pushes(const Key& key);
 
  private:
   struct Entry {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kvstore/cluster/node_setup.h"
-
+//
+// What the network module has for kvstore/cluster_store.h: nodes as separate processes, made as the settings say.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -14,8 +14,11 @@
 #include <thread>
 
 #include "base/error.h"
+#include "comm/network.h"
 #include "kvstore/cluster/dist_store.h"
+#include "kvstore/cluster/scheduler.h"
 #include "kvstore/cluster/server.h"
+#include "kvstore/cluster_store.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -85,6 +88,31 @@ std::string own_host(const Settings& settings) {
   if (!settings.kv_host.empty()) return settings.kv_host;
   if (!settings.kv_interface.empty()) return address_of_interface(settings.kv_interface);
   return address_towards(address_of_host(settings.kv_scheduler_host));
+}
+
+constexpr const char* kAuthorityFile = "ca.pem";
+constexpr comm::Role kRoles[] = {comm::Role::scheduler, comm::Role::server, comm::Role::worker};
+
+std::string key_file(comm::Role role) { return fmt::format("{}.pem", name_of(role)); }
+
+// `secret`: others must not be able to read it.
+std::string read_key_file(const std::string& folder, const std::string& name, bool secret) {
+  const std::string path = folder + '/' + name;
+  std::ifstream file(path);
+  struct stat info = {};
+  LOOMIX_CHECK(file && stat(path.c_str(), &info) == 0, FileError,
+               "[KVStore] the key file {} cannot be read: {}; make keys with `python -m loomix keys {}`.",
+               path, std::strerror(errno), folder);
+  LOOMIX_CHECK(!secret || (info.st_mode & 077) == 0, FileError,
+               "[KVStore] the key file {} has the mode {:o}; others must not be able to read it, so 600 is "
+               "expected.",
+               path, info.st_mode & 0777u);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// From a folder with ca.pem and the role's file (server.pem); throws where others can read that.
+comm::Keys read_keys(const std::string& folder, comm::Role role) {
+  return {read_key_file(folder, kAuthorityFile, false), read_key_file(folder, key_file(role), true)};
 }
 
 comm::NetworkOptions network_options(const Settings& settings, comm::Role role) {
@@ -193,9 +221,7 @@ void wait_for_end(const Node& node, const std::string& who, const std::function<
   detail::throw_error<NetworkError>("[KVStore] the cluster of this {} has failed: {}", who, standing.failure);
 }
 
-}  // namespace
-
-std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& type, int64_t staleness,
+std::unique_ptr<ClusterStore> make_store(Runtime& runtime, const std::string& type, int64_t staleness,
                                          const Settings& settings) {
   comm::NetworkOptions network = network_options(settings, comm::Role::worker);
   network.listen.clear();
@@ -204,8 +230,8 @@ std::unique_ptr<KVStore> make_dist_store(Runtime& runtime, const std::string& ty
                                      comm::make_network_transport(std::move(network)), options);
 }
 
-void serve(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on,
-           CodeOptimizerMaker code) {
+void run_node(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on,
+              CodeOptimizerMaker code) {
   LOOMIX_CHECK(settings.kv_role != "worker", ValueError,
                "[KVStore] a worker does not serve; expected the role server or scheduler (LOOMIX_KV_ROLE, "
                "DMLC_ROLE).");
@@ -217,35 +243,7 @@ void serve(Runtime& runtime, const Settings& settings, const std::function<bool(
   }
 }
 
-namespace {
-
-constexpr const char* kAuthorityFile = "ca.pem";
-constexpr comm::Role kRoles[] = {comm::Role::scheduler, comm::Role::server, comm::Role::worker};
-
-std::string key_file(comm::Role role) { return fmt::format("{}.pem", name_of(role)); }
-
-// `secret`: others must not be able to read it.
-std::string read_key_file(const std::string& folder, const std::string& name, bool secret) {
-  const std::string path = folder + '/' + name;
-  std::ifstream file(path);
-  struct stat info = {};
-  LOOMIX_CHECK(file && stat(path.c_str(), &info) == 0, FileError,
-               "[KVStore] the key file {} cannot be read: {}; make keys with `python -m loomix keys {}`.",
-               path, std::strerror(errno), folder);
-  LOOMIX_CHECK(!secret || (info.st_mode & 077) == 0, FileError,
-               "[KVStore] the key file {} has the mode {:o}; others must not be able to read it, so 600 is "
-               "expected.",
-               path, info.st_mode & 0777u);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
-
-comm::Keys read_keys(const std::string& folder, comm::Role role) {
-  return {read_key_file(folder, kAuthorityFile, false), read_key_file(folder, key_file(role), true)};
-}
-
-std::map<std::string, std::string> new_key_files() {
+std::map<std::string, std::string> make_key_files() {
   std::vector<std::vector<comm::Role>> roles;
   for (const comm::Role role : kRoles) roles.push_back({role});
   comm::NewKeys made = comm::new_keys(roles);
@@ -254,4 +252,11 @@ std::map<std::string, std::string> new_key_files() {
   return files;
 }
 
+}  // namespace
 }  // namespace loomix::kvstore
+
+// The module's door: see comm::network_module_part().
+extern "C" [[gnu::visibility("default")]] const loomix::kvstore::ClusterModule loomix_cluster_module;
+const loomix::kvstore::ClusterModule loomix_cluster_module = {
+    loomix::kvstore::kClusterModuleVersion, &loomix::kvstore::make_store, &loomix::kvstore::run_node,
+    &loomix::kvstore::make_key_files};

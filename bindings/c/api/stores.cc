@@ -5,8 +5,7 @@
 #include "base/settings.h"
 #include "bindings/c/api/objects.h"
 #include "bindings/c/guard.h"
-#include "kvstore/cluster/dist_store.h"
-#include "kvstore/cluster/node_setup.h"
+#include "kvstore/cluster_store.h"
 #include "kvstore/group_store.h"
 #include "kvstore/local_store.h"
 
@@ -22,7 +21,7 @@ struct StoreObject final : Object {
   explicit StoreObject(std::unique_ptr<kvstore::KVStore> made) : store(std::move(made)) {}
   // Returns when others have been told goodbye.
   ~StoreObject() override {
-    const auto* const dist = dynamic_cast<const kvstore::DistStore*>(store.get());
+    const auto* const dist = dynamic_cast<const kvstore::ClusterStore*>(store.get());
     const std::weak_ptr<const int> life = dist ? dist->life() : std::weak_ptr<const int>();
     store.reset();
     const auto until = std::chrono::steady_clock::now() + kCloseWithin;
@@ -30,8 +29,8 @@ struct StoreObject final : Object {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   const char* kind() const override { return kKind; }
-  kvstore::DistStore& dist(const char* who) const {
-    auto* const dist = dynamic_cast<kvstore::DistStore*>(store.get());
+  kvstore::ClusterStore& dist(const char* who) const {
+    auto* const dist = dynamic_cast<kvstore::ClusterStore*>(store.get());
     LOOMIX_CHECK(dist, StateError, "[{}] a store of type '{}' has no servers.", who, store->type());
     return *dist;
   }

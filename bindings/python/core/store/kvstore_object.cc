@@ -16,8 +16,7 @@
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
-#include "kvstore/cluster/dist_store.h"
-#include "kvstore/cluster/node_setup.h"
+#include "kvstore/cluster_store.h"
 #include "kvstore/group_store.h"
 #include "kvstore/local_store.h"
 #include "kvstore/optimizer.h"
@@ -105,8 +104,8 @@ class Store {
     get();
     wait_for([store = store_, call = std::move(call)] { call(*store); });
   }
-  kvstore::DistStore& dist() const {
-    auto* const store = dynamic_cast<kvstore::DistStore*>(&get());
+  kvstore::ClusterStore& dist() const {
+    auto* const store = dynamic_cast<kvstore::ClusterStore*>(&get());
     LOOMIX_CHECK(store != nullptr, StateError, "[KVStore] a store of type '{}' has no servers.",
                  get().type());
     return *store;
@@ -114,7 +113,7 @@ class Store {
   // Returns when others have been told goodbye.
   void close() {
     const py::gil_scoped_release release;
-    const auto* const dist = dynamic_cast<const kvstore::DistStore*>(store_.get());
+    const auto* const dist = dynamic_cast<const kvstore::ClusterStore*>(store_.get());
     const std::weak_ptr<const int> life = dist ? dist->life() : std::weak_ptr<const int>();
     store_.reset();
     const auto until = std::chrono::steady_clock::now() + kCloseWithin;
@@ -131,7 +130,7 @@ void init(const Store& store, const py::object& key, const py::object& value) {
   const Key name = to_key(key);
   LOOMIX_CHECK(!values.empty(), ValueError, "[KVStore] init got no value for key {}.",
                kvstore::to_text(name));
-  if (store.get().num_workers() == 1 && dynamic_cast<kvstore::DistStore*>(&store.get()) == nullptr)
+  if (store.get().num_workers() == 1 && dynamic_cast<kvstore::ClusterStore*>(&store.get()) == nullptr)
     return store.get().init(name, values[0]);
   store.wait([name, value = values[0]](KVStore& to) { to.init(name, value); });
 }
@@ -157,7 +156,7 @@ void set_compression(const Store& store, const py::dict& given) {
 void set_optimizer(const Store& store, const std::string& name, const py::dict& given) {
   store.dist();
   store.wait([spec = kvstore::OptimizerSpec{name, to_pairs(given)}](KVStore& to) {
-    static_cast<kvstore::DistStore&>(to).set_optimizer(spec);
+    static_cast<kvstore::ClusterStore&>(to).set_optimizer(spec);
   });
 }
 
@@ -317,13 +316,14 @@ void add_store_type(PyObject* module) {
       .def("leave",
            [](const Store& store, const std::string& why) {
              store.dist();
-             store.wait([why](KVStore& to) { static_cast<kvstore::DistStore&>(to).leave(why); });
+             store.wait([why](KVStore& to) { static_cast<kvstore::ClusterStore&>(to).leave(why); });
            })
       .def("barrier", [](const Store& store) { store.wait([](KVStore& to) { to.barrier(); }); })
       .def("barrier_at",
            [](const Store& store, int64_t position) {
              store.dist();
-             store.wait([position](KVStore& to) { static_cast<kvstore::DistStore&>(to).barrier(position); });
+             store.wait(
+                 [position](KVStore& to) { static_cast<kvstore::ClusterStore&>(to).barrier(position); });
            })
       .def("close", &Store::close);
   m.def("make_dist_store", &make_dist_store);
