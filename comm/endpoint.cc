@@ -29,7 +29,7 @@ void Responder::reply(Message message) { answer(std::move(message), false); }
 void Responder::fail(std::string reason, uint32_t code) {
   Message message;
   message.command = code;
-  message.texts.push_back(std::move(reason));
+  message.head = std::move(reason);
   answer(std::move(message), true);
 }
 

@@ -147,7 +147,7 @@ void EndpointCore::run() {
     to_pump_.clear();
   }
   for (auto& [id, link] : links_) {
-    if (link.welcomed) send_control(link, PacketKind::bye);
+    if (link.welcomed) send_control(link, {.kind = PacketKind::bye});
   }
   transport_->poll(TimePoint{}, *this);
   {

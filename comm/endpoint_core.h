@@ -206,8 +206,8 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void fill_piece(Transmission& transmission, Packet& piece);
   bool send(Link& link, Packet& packet);
   void tell_consumed(Link& link);
-  void send_control(Link& link, PacketKind kind, std::vector<int64_t> fields = {},
-                    std::vector<std::string> texts = {});
+  void send_control(Link& link, PacketHeader header);
+  void send_refusal(Link& link, Refusal kind, std::string reason);
   void request_timers(Peer& peer);
   Duration stall_of(const Peer& peer) const;
   void finish(Peer& peer, std::map<uint64_t, Outstanding>::iterator request, Reply&& reply);

@@ -10,8 +10,6 @@ namespace {
 
 constexpr size_t kMaxPeers = 65536;
 constexpr Duration kComplainEvery = std::chrono::seconds(1);
-constexpr size_t kHelloFields = 4;  // version, role, rank, incarnation
-constexpr size_t kHelloTexts = 3;   // cluster, address, offer
 constexpr size_t kMaxAddress = 256;
 constexpr size_t kKeptReplaced = 32;
 constexpr int kSilentHeartbeats = 3;  // then another incarnation may come instead
@@ -81,7 +79,7 @@ void EndpointCore::forget(NodeName name) {
   Peer& p = found->second;
   p.wanted = false;
   for (const auto& [id, link] : links_) {
-    if (link.peer == &p && link.welcomed) send_control(links_[id], PacketKind::bye);
+    if (link.peer == &p && link.welcomed) send_control(links_[id], {.kind = PacketKind::bye});
   }
   if (p.up) {
     lose(p, PeerState::left, "it was forgotten here");
@@ -128,10 +126,14 @@ void EndpointCore::dial(Peer& p) {
 
 void EndpointCore::send_hello(Link& link, PacketKind kind, std::string offer) {
   const NodeId me = self();
-  send_control(link, kind,
-               {kProtocolVersion, static_cast<int64_t>(me.name.role), me.name.rank,
-                static_cast<int64_t>(me.incarnation)},
-               {options_.cluster, address, std::move(offer)});
+  send_control(link, {.kind = kind,
+                      .hello = Hello{kProtocolVersion, static_cast<uint32_t>(me.name.role), me.name.rank,
+                                     me.incarnation, options_.cluster, address, std::move(offer)}});
+}
+
+void EndpointCore::send_refusal(Link& link, Refusal kind, std::string reason) {
+  send_control(
+      link, {.kind = PacketKind::refuse, .command = static_cast<uint32_t>(kind), .head = std::move(reason)});
 }
 
 // Hello or welcome: they differ in who dialled, and in that a hello is answered.
@@ -139,7 +141,7 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
   const bool welcome = header.kind == PacketKind::welcome;
   const auto refuse = [&](std::string reason) {
     count(Counter::refused);
-    if (!welcome) send_control(link, PacketKind::refuse, {static_cast<int64_t>(Refusal::final)}, {reason});
+    if (!welcome) send_refusal(link, Refusal::final, reason);
     if (may_complain())
       log(LogLevel::warning, "[comm] {}: refused a peer over {}: {}.", address, transport_->describe(link.id),
           reason);
@@ -150,29 +152,24 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
       dialled->wanted = false;
     }
   };
-  if (header.fields.empty() || header.fields[0] != kProtocolVersion) {
-    return refuse(fmt::format("it speaks version {} of the protocol; {} speaks {}",
-                              header.fields.empty() ? 0 : header.fields[0], self().name.to_string(),
-                              kProtocolVersion));
+  if (!header.hello) return break_off(link, "a hello that does not say who it is");
+  const Hello& hello = *header.hello;
+  if (hello.version != kProtocolVersion) {
+    return refuse(fmt::format("it speaks version {} of the protocol; {} speaks {}", hello.version,
+                              self().name.to_string(), kProtocolVersion));
   }
-  if (header.fields.size() < kHelloFields || header.texts.size() < kHelloTexts)
-    return break_off(link, "a hello of another form");
-  if (header.texts[1].size() > kMaxAddress ||
-      !std::all_of(header.texts[1].begin(), header.texts[1].end(), is_plain))
+  if (hello.address.size() > kMaxAddress ||
+      !std::all_of(hello.address.begin(), hello.address.end(), is_plain))
     return break_off(link, "an address that is none");
   // Whose name is a secret of the cluster must not hear it here.
-  if (header.texts[0] != options_.cluster) {
+  if (hello.cluster != options_.cluster) {
     return refuse(fmt::format("it belongs to cluster '{}', which is not that of {}",
-                              printable(header.texts[0].substr(0, 64)), self().name.to_string()));
+                              printable(hello.cluster.substr(0, 64)), self().name.to_string()));
   }
-  const int64_t role = header.fields[1], rank = header.fields[2];
-  if (role < 0 || role > static_cast<int64_t>(Role::worker) || rank < INT32_MIN || rank > INT32_MAX) {
-    return break_off(link, "a role or rank that does not exist");
-  }
-  if (std::string objection = transport_->objection(link.id, static_cast<Role>(role)); !objection.empty())
+  if (hello.role > static_cast<uint32_t>(Role::worker)) return break_off(link, "a role that does not exist");
+  const NodeId id{{static_cast<Role>(hello.role), hello.rank}, hello.incarnation};
+  if (std::string objection = transport_->objection(link.id, id.name.role); !objection.empty())
     return refuse(std::move(objection));
-  const NodeId id{{static_cast<Role>(role), static_cast<int32_t>(rank)},
-                  static_cast<uint64_t>(header.fields[3])};
   if (link.dialled && !link.welcomed && link.peer->name != id.name) {
     return refuse(fmt::format("{} is {}, not {}", link.peer->address, id.name.to_string(),
                               link.peer->name.to_string()));
@@ -184,17 +181,17 @@ void EndpointCore::on_hello(Link& link, PacketHeader&& header) {
       return refuse(fmt::format("{} was replaced by a newer one{}", id.name.to_string(), where));
     if (is_taken(p, id.incarnation)) {
       if (!welcome)
-        send_control(link, PacketKind::refuse, {static_cast<int64_t>(Refusal::for_now)},
-                     {fmt::format("there is another {} already{}", id.name.to_string(), where)});
+        send_refusal(link, Refusal::for_now,
+                     fmt::format("there is another {} already{}", id.name.to_string(), where));
       return;
     }
   }
-  if (!admit(link, id, header.texts[1])) return refuse("there are too many peers");
+  if (!admit(link, id, hello.address)) return refuse("there are too many peers");
   Peer& p = *link.peer;
   if (welcome) {
-    transport_->settle(link.id, header.texts[2]);
+    transport_->settle(link.id, hello.offer);
   } else {
-    send_hello(link, PacketKind::welcome, transport_->answer(link.id, header.texts[2]));
+    send_hello(link, PacketKind::welcome, transport_->answer(link.id, hello.offer));
   }
   link.welcomed = true;
   if (p.dialling == link.id) p.dialling = 0;
@@ -266,9 +263,9 @@ void EndpointCore::take_link(Peer& p, Link& link) {
 void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
   if (!link.dialled || link.welcomed) return;
   Peer& p = *link.peer;
-  std::string reason = header.texts.empty() ? "no reason was given" : printable(header.texts[0]);
-  const auto kind = header.fields.empty() ? Refusal::final : static_cast<Refusal>(header.fields[0]);
-  if (kind == Refusal::for_now) {  // the hello is said again until its time has come
+  std::string reason = header.head.empty() ? "no reason was given" : printable(header.head);
+  if (header.command ==
+      static_cast<uint32_t>(Refusal::for_now)) {  // the hello is said again until its time has come
     p.held_off = std::move(reason);
     return;
   }
@@ -372,7 +369,7 @@ void EndpointCore::peer_timers(Peer& p) {
     const Duration quiet = std::min(now_ - p.last_ping, std::max(now_ - p.last_sent, now_ - p.last_heard));
     if (quiet >= options_.heartbeat_every) {
       p.last_ping = now_;
-      send_control(links_[p.link], PacketKind::ping, {now_.time_since_epoch().count()});
+      send_control(links_[p.link], {.kind = PacketKind::ping, .time = now_.time_since_epoch().count()});
     }
   }
 }

@@ -77,11 +77,11 @@ void EndpointCore::on_packet(LinkId id, Packet&& packet) {
     case PacketKind::request:
     case PacketKind::reply:
     case PacketKind::notice: on_message(link, std::move(packet)); break;
-    case PacketKind::ping: send_control(link, PacketKind::pong, std::move(header.fields)); break;
+    case PacketKind::ping: send_control(link, {.kind = PacketKind::pong, .time = header.time}); break;
     case PacketKind::pong:
-      if (!header.fields.empty()) {
+      if (header.time != 0) {
         constexpr Duration kBelievable = std::chrono::hours(1);
-        const int64_t now = Clock::now().time_since_epoch().count(), then = header.fields[0];
+        const int64_t now = Clock::now().time_since_epoch().count(), then = header.time;
         if (then <= now && then >= now - kBelievable.count()) p.round_trip = Duration(now - then);
       }
       break;
@@ -105,14 +105,13 @@ void EndpointCore::on_writable(LinkId id) {
 
 // Not with each packet: a quarter of a window is still enough for the sender.
 void EndpointCore::tell_consumed(Link& link) {
-  if (link.consumed - link.told >= options_.window_bytes / 4) send_control(link, PacketKind::credit);
+  if (link.consumed - link.told >= options_.window_bytes / 4)
+    send_control(link, {.kind = PacketKind::credit});
 }
 
 // Null, or the rule that the packet breaks.
 const char* EndpointCore::fault_of(const PacketHeader& header, uint64_t body_bytes) const {
   const Limits& limits = options_.limits;
-  if (header.fields.size() > limits.fields) return "too many fields";
-  if (header.texts.size() > limits.texts) return "too many texts";
   if (header.frames.size() > limits.frames) return "too many payload parts";
   if (header.offset != 0) {
     if (!header.frames.empty() || body_bytes == 0) return "a piece without bytes";
@@ -310,8 +309,7 @@ bool EndpointCore::begin(Peer& p, Assembly& assembly, PacketHeader&& head) {
              channel != channels_.end() && channel->second.options.place) {
     Message description;
     description.command = head.command;
-    description.fields = head.fields;
-    description.texts = head.texts;
+    description.head = head.head;
     for (size_t i = 0; i < head.frames.size(); ++i) {
       Buffer place = channel->second.options.place({p.name, p.incarnation}, description, i, head.frames[i]);
       if (place.size() == head.frames[i]) assembly.parts[i] = std::move(place);
@@ -392,8 +390,7 @@ void EndpointCore::deliver(Peer& p, PacketHeader&& head, std::vector<Buffer>&& p
     if (p.notices.size() > kKeptNotices) p.notices.erase(p.notices.begin());
   }
   incoming.message.command = head.command;
-  incoming.message.fields = std::move(head.fields);
-  incoming.message.texts = std::move(head.texts);
+  incoming.message.head = std::move(head.head);
   incoming.message.payload = std::move(parts);
 
   if (!channels_.contains(head.channel) && channels_.size() >= kMaxChannels) return;
@@ -429,7 +426,7 @@ void EndpointCore::deliver_reply(Peer& p, PacketHeader&& head, std::vector<Buffe
   if (head.failed) {
     reply.error = std::make_exception_ptr(
         RemoteError(fmt::format("[comm] {} answered: {}", p.to_string(),
-                                head.texts.empty() ? "no reason was given" : head.texts[0]),
+                                head.head.empty() ? "no reason was given" : head.head),
                     head.command));
     return finish(p, request, std::move(reply));
   }
@@ -442,8 +439,7 @@ void EndpointCore::deliver_reply(Peer& p, PacketHeader&& head, std::vector<Buffe
     parts[i] = Buffer::borrow(into[i]);
   }
   reply.message.command = head.command;
-  reply.message.fields = std::move(head.fields);
-  reply.message.texts = std::move(head.texts);
+  reply.message.head = std::move(head.head);
   reply.message.payload = std::move(parts);
   finish(p, request, std::move(reply));
 }

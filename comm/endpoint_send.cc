@@ -28,11 +28,7 @@ void EndpointCore::check_outgoing(const Message& message) const {
   };
   check("bytes of payload", message.payload_bytes(), limits.message_bytes);
   check("payload parts", message.payload.size(), limits.frames);
-  check("fields", message.fields.size(), limits.fields);
-  check("texts", message.texts.size(), limits.texts);
-  uint64_t bytes = 10 * (message.fields.size() + message.payload.size()) + 256;
-  for (const std::string& text : message.texts) bytes += text.size() + 10;
-  check("bytes of fields and texts", bytes, limits.header_bytes);
+  check("bytes in its head", message.head.size() + 10 * message.payload.size() + 256, limits.header_bytes);
 }
 
 TransmissionPtr EndpointCore::make_transmission(PacketKind kind, uint32_t channel, Message&& message,
@@ -43,8 +39,7 @@ TransmissionPtr EndpointCore::make_transmission(PacketKind kind, uint32_t channe
   header.channel = channel;
   header.command = message.command;
   header.priority = priority;
-  header.fields = std::move(message.fields);
-  header.texts = std::move(message.texts);
+  header.head = std::move(message.head);
   header.frames.reserve(message.payload.size());
   for (const Buffer& part : message.payload) header.frames.push_back(part.size());
   transmission->total = message.payload_bytes();
@@ -205,13 +200,11 @@ bool EndpointCore::send(Link& link, Packet& packet) {
   return true;
 }
 
-void EndpointCore::send_control(Link& link, PacketKind kind, std::vector<int64_t> fields,
-                                std::vector<std::string> texts) {
+// Where the link is full it gets lost, and is said again.
+void EndpointCore::send_control(Link& link, PacketHeader header) {
   Packet packet;
-  packet.header.kind = kind;
-  packet.header.fields = std::move(fields);
-  packet.header.texts = std::move(texts);
-  send(link, packet);  // where the link is full it gets lost, and is said again
+  packet.header = std::move(header);
+  send(link, packet);
 }
 
 // After so long without progress, what is on the way is taken for lost.

@@ -11,12 +11,11 @@
 
 namespace loomix::comm {
 
-// What one node tells another. The small parts travel in the header (header.proto); the payload travels as it is, without a
+// What one node tells another. The head travels in the header (header.proto); the payload travels as it is, without a
 // copy where the transport can.
 struct Message {
   uint32_t command = 0;
-  std::vector<int64_t> fields;
-  std::vector<std::string> texts;
+  std::string head;  // in the form of who sends it
   std::vector<Buffer> payload;
 
   uint64_t payload_bytes() const noexcept {
@@ -35,9 +34,7 @@ struct Limits {
   size_t requests_in_flight = 65536;            // of one peer, in either direction
   size_t packets_apart = 4096;                  // of one peer: pieces that came before their message's head
   size_t frames = 4096;                         // payload parts of one message
-  size_t fields = 65536;
-  size_t texts = 4096;
-  size_t header_bytes = size_t{1} << 20;  // of one packet, texts and fields included
+  size_t header_bytes = size_t{1} << 20;        // of one packet, the head of its message included
 };
 
 // clang-format off

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,10 +21,10 @@ using TimePoint = Clock::time_point;
 using Duration = Clock::duration;
 
 enum class PacketKind : uint8_t {
-  none,  // as it is in a header that says nothing
-  hello,  // who I am: fields {version, role, rank, incarnation}, texts {cluster, own address, transport's offer}
+  none,     // as it is in a header that says nothing
+  hello,    // who I am, and the transport's offer
   welcome,  // the answer: the same
-  refuse,   // instead of a welcome: fields {a Refusal}, texts {reason}
+  refuse,   // instead of a welcome: `command` is a Refusal, `head` the reason
   request,
   reply,
   notice,  // a message that asks for no reply
@@ -34,13 +35,21 @@ enum class PacketKind : uint8_t {
 };
 // What the refused one does: gives up, or says hello again.
 enum class Refusal : uint8_t { final, for_now };
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
+
+// Who a node is. Of a packet that comes nothing of it is checked.
+struct Hello {
+  uint32_t version = 0, role = 0;
+  int32_t rank = 0;
+  uint64_t incarnation = 0;
+  std::string cluster, address, offer;
+};
 
 // Head of a packet. A message travels as one packet or as several pieces, each with `offset`; the first one (offset 0) has
 // the description of the message, and pieces repeat only what finds it.
 struct PacketHeader {
   PacketKind kind = PacketKind::none;
-  bool failed = false;  // of a reply: texts {what went wrong}
+  bool failed = false;  // of a reply: `head` says what went wrong
   uint32_t channel = 0;
   uint32_t command = 0;
   uint64_t sequence = 0;  // the request's number, unique in the sender's incarnation
@@ -51,9 +60,10 @@ struct PacketHeader {
   uint64_t consumed = 0;    // payload bytes that the sender of this packet has taken from the link so far
   uint32_t attempt = 0;     // 0 at first
   int32_t priority = 0;     // of a request: its reply takes it over
-  std::vector<uint64_t> frames;  // sizes of the payload's parts
-  std::vector<int64_t> fields;
-  std::vector<std::string> texts;
+  int64_t time = 0;         // of a ping; its pong has it, too
+  std::vector<uint64_t> frames = {};  // sizes of the payload's parts
+  std::string head = {};
+  std::optional<Hello> hello = {};
 };
 
 struct Packet {

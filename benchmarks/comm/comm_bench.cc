@@ -77,7 +77,7 @@ class Store {
         [this](Incoming&& incoming) {
           if (incoming.message.command == 1) {
             Message reply;
-            reply.payload.push_back(value(static_cast<size_t>(incoming.message.fields[0])));
+            reply.payload.push_back(value(std::stoul(incoming.message.head)));
             return incoming.responder.reply(std::move(reply));
           }
           const Buffer& came = incoming.message.payload[0];
@@ -111,7 +111,7 @@ void run(const std::string& what, Endpoint& worker, bool pull, size_t bytes, int
     RequestOptions options;
     if (pull) {
       message.command = 1;
-      message.fields.push_back(static_cast<int64_t>(bytes));
+      message.head = std::to_string(bytes);
       options.into = {memory};
     } else {
       message.payload.push_back(Buffer::borrow(memory));
@@ -151,7 +151,7 @@ void cases(const std::string& what, Endpoint& worker) {
   worker.call(kServer, 0, [] {
     Message m;
     m.command = 1;
-    m.fields = {8};
+    m.head = "8";
     return m;
   }());
   for (const size_t bytes : sizes) {

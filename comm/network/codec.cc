@@ -18,8 +18,18 @@ const std::string& HeaderCodec::encode(const PacketHeader& header) {
   m.set_attempt(header.attempt);
   m.set_priority(header.priority);
   m.mutable_frames()->Add(header.frames.begin(), header.frames.end());
-  m.mutable_fields()->Add(header.fields.begin(), header.fields.end());
-  for (const std::string& text : header.texts) m.add_texts(text);
+  m.set_head(header.head);
+  m.set_time(header.time);
+  if (header.hello) {
+    wire::Hello& hello = *m.mutable_hello();
+    hello.set_version(header.hello->version);
+    hello.set_role(header.hello->role);
+    hello.set_rank(header.hello->rank);
+    hello.set_incarnation(header.hello->incarnation);
+    hello.set_cluster(header.hello->cluster);
+    hello.set_address(header.hello->address);
+    hello.set_offer(header.hello->offer);
+  }
   m.SerializeToString(&bytes_);
   return bytes_;
 }
@@ -40,8 +50,14 @@ bool HeaderCodec::decode(Bytes bytes, PacketHeader& header) {
   header.attempt = m.attempt();
   header.priority = m.priority();
   header.frames.assign(m.frames().begin(), m.frames().end());
-  header.fields.assign(m.fields().begin(), m.fields().end());
-  header.texts.assign(m.texts().begin(), m.texts().end());
+  header.head = m.head();
+  header.time = m.time();
+  header.hello.reset();
+  if (m.has_hello()) {
+    const wire::Hello& hello = m.hello();
+    header.hello = {hello.version(), hello.role(),    hello.rank(), hello.incarnation(),
+                    hello.cluster(), hello.address(), hello.offer()};
+  }
   return true;
 }
 

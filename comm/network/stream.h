@@ -21,7 +21,7 @@ namespace loomix::comm {
 class Stream {
  public:
   static constexpr uint64_t kMaxBody = uint64_t{4} << 20;  // of one record; pieces are smaller
-  static constexpr std::string_view kGreeting = "loomix 3";
+  static constexpr std::string_view kGreeting = "loomix 4";
   enum class Result : uint8_t { drained, more, ended, broken };  // the latter two with a fault()
 
   // Memory that packets without an end hold, of all streams.

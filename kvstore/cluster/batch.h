@@ -2,9 +2,10 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "kvstore/cluster/protocol.h"
+#include "kvstore/cluster/messages.h"
 
 // Small pushes, or small pulls, of one worker to one group that travel in one request. A batch is only a way to travel: each
 // item keeps its key, part and number, is judged by itself, and has an outcome of its own. Nothing in a batch waits for
@@ -30,12 +31,20 @@ enum Outcome : int64_t {
   kAlone = -2,   // to be sent alone, which tells why
 };
 
-// A batch of messages kPush, or of kPull, with the same sender; their payloads are its parts.
-comm::Message gather(std::span<const comm::Message* const> items);
-// Copies the parts of a batch's payload into one.
-void join_payload(comm::Message& batch);
-// The messages of a batch; throws NetworkError where it is none.
-std::vector<comm::Message> items_of(const comm::Message& batch);
+// The parts of a batch's payload in one, and again one by one.
+comm::Buffer join_parts(std::span<const comm::Buffer> parts);
+class PartReader {
+ public:
+  explicit PartReader(comm::Buffer all) : all_(std::move(all)) {}
+  comm::Buffer next(uint64_t bytes);  // throws NetworkError where there are fewer
+
+ private:
+  const comm::Buffer all_;
+  size_t at_ = 0;
+};
+
+// The payload of each push of a batch; throws NetworkError for what is none.
+std::vector<comm::Buffer> parts_of(const messages::Pushes& pushes, std::span<const comm::Buffer> payload);
 
 // Where a part of so many bytes begins after one that ends at `end`.
 inline size_t next_part(size_t end) { return (end + 15) / 16 * 16; }

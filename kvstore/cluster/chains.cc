@@ -6,19 +6,21 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "kvstore/cluster/messages.h"
 
 namespace loomix::kvstore {
 
 // ---- who reaches whom --------------------------------------------------------------------------------------------
 
-bool Unreached::learn(const View& view, const comm::NodeId& from, std::span<const int64_t> fields) {
+bool Unreached::learn(const View& view, const comm::NodeId& from, const messages::Unreached& message) {
   Told& told = told_[from.name.rank];
-  if (told.by == from.incarnation && told.number >= fields[0]) return false;
-  told = {from.incarnation, fields[0], {}};
-  for (size_t i = 1; i + 1 < fields.size(); i += 2) {
-    const bool is_rank = fields[i] >= 0 && static_cast<size_t>(fields[i]) < view.servers.size();
-    if (is_rank) told.others[static_cast<int32_t>(fields[i])] = static_cast<uint64_t>(fields[i + 1]);
+  if (told.by == from.incarnation && told.number >= message.number()) return false;
+  Told fresh = {from.incarnation, message.number(), {}};
+  for (const messages::Node& server : message.servers()) {
+    in_range("Unreached.servers.rank", server.rank(), 0, static_cast<int64_t>(view.servers.size()) - 1);
+    fresh.others[server.rank()] = server.incarnation();
   }
+  told = std::move(fresh);
   return true;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 
 #include "kvstore/cluster/view.h"
 
@@ -13,8 +12,8 @@ namespace loomix::kvstore {
 // Which servers do not reach each other, as they tell.
 class Unreached {
  public:
-  // {number, {rank, incarnation} of each} from a server of the view. False: it is older than what is known.
-  bool learn(const View& view, const comm::NodeId& from, std::span<const int64_t> fields);
+  // From a server of the view. False: it is older than what is known.
+  bool learn(const View& view, const comm::NodeId& from, const messages::Unreached& message);
   // One of the two has said so, and both are there.
   bool are_apart(const View& view, int32_t a, int32_t b) const;
   // How many servers the server is apart from.

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "kvstore/cluster/batch.h"
-#include "kvstore/cluster/state_pieces.h"
+#include "kvstore/cluster/messages.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -63,6 +63,13 @@ struct ClusterClient::Pending {
   bool alone = false;     // must leave without others
   int batches = 0;        // that did not get it an answer
 };
+
+size_t ClusterClient::Call::bytes() const {
+  size_t bytes = 0;
+  for (const comm::Buffer& part : payload) bytes += part.size();
+  for (const std::span<std::byte> part : into) bytes += part.size();
+  return bytes;
+}
 
 // What left together; answers count for items whose attempt is still the same.
 struct ClusterClient::Batch {
@@ -142,26 +149,18 @@ std::shared_ptr<const ClusterClient::KnownShards> ClusterClient::known() const {
   return known_;
 }
 
-ClusterClient::Call ClusterClient::join_call(size_t group) const {
+ClusterClient::Call ClusterClient::join_call(size_t group) {
   Call call;
   call.group = group;
-  call.message.command = kJoin;
-  call.message.fields = {0, 0, 0, 0};
+  call.request.mutable_join();
   call.what = fmt::format("joining group {}", group);
   return call;
 }
 
-void ClusterClient::learn(KnownShards& known, size_t group, const comm::Message& reply) {
-  LOOMIX_CHECK(reply.payload.size() == 1, NetworkError,
-               "[KVStore] group {} answered a worker that joins with {} payload parts; expected 1.", group,
-               reply.payload.size());
-  const comm::Message told = unpack_head(reply.payload[0]);
-  Reader reader(told);
-  while (reader.numbers_left() > 0) {
-    const std::string& key = reader.text();
-    const int64_t part = reader.number();
-    known[{key, part}] = reader.number();
-  }
+void ClusterClient::learn(KnownShards& known, const comm::Message& reply) {
+  messages::KnownShards told;
+  decode(only_part(reply.payload).text(), told);
+  for (const auto& shard : told.shards()) known[{shard.key(), shard.part()}] = shard.pushes();
 }
 
 void ClusterClient::join() {
@@ -173,7 +172,7 @@ void ClusterClient::join() {
     }
     auto known = std::make_shared<KnownShards>();
     for (size_t group = 0; group < static_cast<size_t>(groups_); ++group)
-      learn(*known, group, call_and_wait(join_call(group)));
+      learn(*known, call_and_wait(join_call(group)));
     const std::lock_guard lock(mutex_);
     if (life != since_) continue;  // it was left out meanwhile
     known_ = std::move(known);
@@ -192,10 +191,10 @@ void ClusterClient::join_again(int64_t life) {
   joining->left = groups_;
   for (size_t group = 0; group < static_cast<size_t>(groups_); ++group) {
     Call call = join_call(group);
-    call.done = [this, joining, group, life](comm::Message reply, const std::exception_ptr& error) {
+    call.done = [this, joining, life](comm::Message reply, const std::exception_ptr& error) {
       try {
         if (error) std::rethrow_exception(error);
-        learn(joining->known, group, reply);
+        learn(joining->known, reply);
       } catch (const std::exception& problem) {  // the calls that wait for it end by their deadlines
         return log(LogLevel::error, "[KVStore] worker {} cannot join again: {}", rank_, problem.what());
       }
@@ -238,8 +237,8 @@ comm::Duration ClusterClient::left(const Pending& pending) const {
 }
 
 void ClusterClient::call(Call call) {
-  if (call.message.command == kPush) ++pushes_;
-  if (call.message.command == kPull) ++pulls_;
+  if (call.request.has_push()) ++pushes_;
+  if (call.request.has_pull()) ++pulls_;
   const auto pending =
       std::make_shared<Pending>(call.group, call.what, comm::Clock::now() + deadline_, std::move(call));
   if (may_go(pending)) send(pending);
@@ -250,14 +249,22 @@ bool ClusterClient::may_go(const PendingRef& pending) {
   const std::lock_guard lock(mutex_);
   pending_.insert(pending);
   const Call& call = pending->call;
-  if (call.message.command != kPush) return true;
-  const PushWindow<PendingRef>::Shard shard{call.message.texts.at(0), call.message.fields.at(4)};
-  const int64_t number = call.message.fields.at(5);
-  if (windows_[pending->group].enter(pending, shard, number, call.priority, call.message.payload_bytes()))
+  if (!call.request.has_push()) return true;
+  const messages::Push& push = call.request.push();
+  if (windows_[pending->group].enter(pending, {push.key(), push.part()}, push.number(), call.priority,
+                                     call.bytes()))
     return true;
   if (!view_.failure.empty()) return true;  // which ends it
   pending->head = kNobody;
   return false;
+}
+
+// Holding the mutex.
+void ClusterClient::sign(messages::Request& request, size_t group) const {
+  request.set_view(view_.number);
+  request.set_group(static_cast<uint32_t>(group));
+  request.set_worker(static_cast<uint32_t>(rank_));
+  request.set_life(since_);
 }
 
 void ClusterClient::send(const PendingRef& pending) {
@@ -277,16 +284,13 @@ void ClusterClient::send_alone(const PendingRef& pending) {
     if (pending->done || closing_) return;
     failure = view_.failure;
     const Member& head = view_.head_member(pending->group);
-    there = head.up && (joined_ || pending->call.message.command == kJoin);
+    there = head.up && (joined_ || pending->call.request.has_join());
     target = head.id.name;
     pending->head = head.id.incarnation;
     attempt = ++pending->attempt;
     replaced = std::exchange(pending->request, 0);
-    message = pending->call.message;
-    message.fields[0] = view_.number;
-    message.fields[1] = static_cast<int64_t>(pending->group);
-    message.fields[2] = rank_;
-    message.fields[3] = since_;
+    sign(pending->call.request, pending->group);
+    message = encode(pending->call.request, pending->call.payload);
     options.priority = pending->call.priority;
     options.into = pending->call.into;
   }
@@ -329,10 +333,10 @@ bool ClusterClient::gathered(const PendingRef& pending) {
     if (pending->gathered) return true;
     const Call& call = pending->call;
     if (pending->done || pending->alone || closing_ || !view_.failure.empty()) return false;
-    const bool pushes = call.message.command == kPush;
-    if (!pushes && (call.message.command != kPull || call.into.size() != 1)) return false;
-    const size_t bytes = pushes ? call.message.payload_bytes() : call.into[0].size();
-    if (bytes > kSmallItem || call.message.texts[0].size() > kLongKey) return false;
+    const messages::Request& request = call.request;
+    if (!request.has_push() && (!request.has_pull() || request.pull().row() != 0)) return false;
+    const std::string& key = request.has_push() ? request.push().key() : request.pull().key();
+    if (call.bytes() > kSmallItem || key.size() > kLongKey) return false;
     ++pending->attempt;
     replaced = std::exchange(pending->request, 0);
     pending->gathered = true;
@@ -358,11 +362,11 @@ void ClusterClient::send_gathered() {
     std::stable_sort(all.begin(), all.end(), [](const PendingRef& a, const PendingRef& b) {
       return a->call.priority > b->call.priority;
     });
-    std::map<std::pair<size_t, uint32_t>, Open> open;  // by group and command
+    std::map<std::pair<size_t, bool>, Open> open;  // by group; pushes apart from pulls
     for (const PendingRef& pending : all) {
       const Call& call = pending->call;
-      const size_t bytes = call.message.command == kPush ? call.message.payload_bytes() : call.into[0].size();
-      Open& batch = open[{pending->group, call.message.command}];
+      const size_t bytes = call.bytes();
+      Open& batch = open[{pending->group, call.request.has_push()}];
       if (!batch.items.empty() && (batch.items.size() == batch_limits_.items ||
                                    next_part(batch.bytes) + bytes > batch_limits_.bytes)) {
         batches.push_back(std::move(batch.items));
@@ -378,7 +382,8 @@ void ClusterClient::send_gathered() {
 
 void ClusterClient::send_batch(std::vector<PendingRef> items) {
   if (items.size() == 1) return send_alone(items[0]);
-  comm::Message message;
+  messages::Request request;
+  std::vector<comm::Buffer> parts;
   comm::RequestOptions options;
   Batch batch;
   comm::NodeName target;
@@ -389,34 +394,36 @@ void ClusterClient::send_batch(std::vector<PendingRef> items) {
     const Member& head = view_.head_member(items[0]->group);
     target = head.id.name;
     comm::Duration least = deadline_;
-    std::vector<const comm::Message*> messages;
     for (const PendingRef& pending : items) {
       if (pending->done) continue;
       batch.items.push_back(pending);
       batch.attempts.push_back(++pending->attempt);
       pending->head = head.id.incarnation;
-      messages.push_back(&pending->call.message);
       least = std::min(least, left(*pending));
+      const Call& call = pending->call;
+      if (call.request.has_pull()) {
+        *request.mutable_pulls()->add_items() = call.request.pull();
+      } else {
+        messages::Push& push = *request.mutable_pushes()->add_items();
+        push = call.request.push();
+        push.set_bytes(call.bytes());
+        parts.push_back(call.payload[0]);
+      }
     }
-    if (messages.empty()) return;
+    if (batch.items.empty()) return;
     good = view_.failure.empty() && head.up && joined_ && least > comm::Duration::zero();
-    if (good) message = gather(messages);
     options.priority = batch.items[0]->call.priority;
     options.deadline = least;
     options.retry_after = retry_after_;
-    message.fields.resize(std::max<size_t>(message.fields.size(), 4));
-    message.fields[0] = view_.number;
-    message.fields[1] = static_cast<int64_t>(batch.items[0]->group);
-    message.fields[2] = rank_;
-    message.fields[3] = since_;
+    sign(request, batch.items[0]->group);
   }
   if (!good) {  // one at a time it is told apart what is to be done
     for (const PendingRef& pending : batch.items) send_alone(pending);
     return;
   }
-  if (message.command == kPushes) join_payload(message);
+  if (request.has_pushes()) parts = {join_parts(parts)};
   endpoint_.request(
-      target, kToServer, std::move(message), std::move(options),
+      target, kToServer, encode(request, std::move(parts)), std::move(options),
       [this, batch = std::move(batch)](comm::Reply&& reply) { on_batch_reply(batch, std::move(reply)); });
 }
 
@@ -431,10 +438,12 @@ void ClusterClient::send_again(const PendingRef& pending, uint64_t attempt, bool
 
 // Whatever is no plain success is for single requests to tell: their answers name what was wrong with an item.
 void ClusterClient::on_batch_reply(const Batch& batch, comm::Reply&& reply) {
-  const std::vector<int64_t>& outcomes = reply.message.fields;
-  if (reply.error || outcomes.size() != batch.items.size()) {
+  const auto outcomes = decode_reply<messages::Outcomes>(reply).items();
+  const std::vector<comm::Buffer>& payload = reply.message.payload;
+  const size_t wanted = batch.items.size();
+  if (reply.error || static_cast<size_t>(outcomes.size()) != wanted || payload.size() > 1) {
     const bool later = reply.error && (is<comm::PeerLost>(reply.error) || refusal_of(reply.error) != kOther);
-    for (size_t i = 0; i < batch.items.size(); ++i) {
+    for (size_t i = 0; i < wanted; ++i) {
       const PendingRef& pending = batch.items[i];
       if (later || (reply.error && left(*pending) <= comm::Duration::zero())) {
         on_reply(pending, batch.attempts[i], {reply.from, {}, reply.error});
@@ -444,25 +453,23 @@ void ClusterClient::on_batch_reply(const Batch& batch, comm::Reply&& reply) {
     }
     return;
   }
-  size_t at = 0;
-  for (size_t i = 0; i < batch.items.size(); ++i) {
-    const int64_t bytes = outcomes[i];
-    if (bytes < 0) {
-      send_again(batch.items[i], batch.attempts[i], bytes != kNotYet);
-      continue;
-    }
+  PartReader parts(payload.empty() ? comm::Buffer() : payload[0]);
+  for (size_t i = 0; i < wanted; ++i) {
+    const int64_t bytes = outcomes[static_cast<int>(i)];
     comm::Reply own{reply.from, {}, nullptr};
-    if (!reply.message.payload.empty()) {
-      const comm::Buffer& all = reply.message.payload[0];
-      at = next_part(at);
-      if (at > all.size() || static_cast<size_t>(bytes) > all.size() - at) {
-        send_again(batch.items[i], batch.attempts[i], true);
-        continue;
+    bool good = bytes >= 0;
+    if (good && !payload.empty()) {
+      try {
+        own.message.payload = {parts.next(static_cast<uint64_t>(bytes))};
+      } catch (const NetworkError&) {
+        good = false;
       }
-      own.message.payload = {all.slice(at, static_cast<size_t>(bytes))};
-      at += static_cast<size_t>(bytes);
     }
-    on_reply(batch.items[i], batch.attempts[i], std::move(own));
+    if (good) {
+      on_reply(batch.items[i], batch.attempts[i], std::move(own));
+    } else {
+      send_again(batch.items[i], batch.attempts[i], bytes != kNotYet);
+    }
   }
 }
 
@@ -517,7 +524,7 @@ void ClusterClient::finish(const PendingRef& pending, comm::Message message, std
     if (std::exchange(pending->done, true)) return;
     pending_.erase(pending);
     call = std::move(pending->call);
-    if (call.message.command == kPush) {
+    if (call.request.has_push()) {
       for (PendingRef& next : windows_[pending->group].leave(pending)) {
         next->head = 0;
         released_.push_back(std::move(next));
@@ -557,32 +564,32 @@ void ClusterClient::leave(const std::string& why) {
     unanswered.assign(pending_.begin(), pending_.end());
   }
   for (const PendingRef& pending : unanswered) send(pending);
-  comm::Message message;
-  message.command = kLeaving;
-  message.texts = {why};
+  messages::ToScheduler message;
+  message.mutable_leaving()->set_why(why);
   comm::RequestOptions options;
   options.deadline = std::min<comm::Duration>(deadline_, std::chrono::seconds(2));
   options.retry_after = retry_after_;
-  endpoint_.call(kScheduler, kToScheduler, std::move(message), std::move(options));
+  endpoint_.call(kScheduler, kToScheduler, encode(message), std::move(options));
 }
 
 void ClusterClient::barrier(std::optional<int64_t> position) {
   const comm::TimePoint until = comm::Clock::now() + deadline_;
-  comm::Message message;
-  message.command = kBarrier;
+  int64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     barriers_ = position ? std::max(barriers_, *position) : barriers_ + 1;
-    message.fields = {position.value_or(barriers_)};
+    number = position.value_or(barriers_);
   }
+  messages::ToScheduler message;
+  message.mutable_barrier()->set_number(number);
   while (true) {
     comm::RequestOptions options;
     options.deadline = std::max<comm::Duration>(until - comm::Clock::now(), std::chrono::milliseconds(1));
     options.retry_after = retry_after_;
     options.survive_restart = true;
     auto passed = std::make_shared<std::promise<void>>();
-    endpoint_.request(kScheduler, kToScheduler, message, std::move(options),
-                      [this, passed, number = message.fields[0]](comm::Reply&& reply) {
+    endpoint_.request(kScheduler, kToScheduler, encode(message), std::move(options),
+                      [this, passed, number](comm::Reply&& reply) {
                         if (reply.error) return passed->set_exception(reply.error);
                         {  // before this thread can tell a new scheduler how far we are
                           const std::lock_guard lock(mutex_);

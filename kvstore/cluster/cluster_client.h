@@ -43,11 +43,14 @@ class ClusterClient {
   using Done = std::function<void(comm::Message, std::exception_ptr)>;
   struct Call {
     size_t group = 0;
-    comm::Message message;  // fields begin with four that are filled in here
+    messages::Request request;  // its sender is filled in here
+    std::vector<comm::Buffer> payload;
     std::vector<std::span<std::byte>> into;
     int priority = 0;
     std::string what;  // "push of key 'weight'", for errors
     Done done;         // on the endpoint's thread, or within call(); no locks are held
+
+    size_t bytes() const;  // of values, there or back
   };
   void call(Call call);
   // Waits for the answer and throws its error.
@@ -74,8 +77,9 @@ class ClusterClient {
   void finish(const PendingRef& pending, comm::Message message, std::exception_ptr error);
   void on_view(const View& view);
   void join();
-  Call join_call(size_t group) const;
-  static void learn(KnownShards& known, size_t group, const comm::Message& reply);
+  static Call join_call(size_t group);
+  void sign(messages::Request& request, size_t group) const;
+  static void learn(KnownShards& known, const comm::Message& reply);
   void join_again(int64_t life);
   void count(comm::MetricsText& text);
   comm::Duration left(const Pending& pending) const;

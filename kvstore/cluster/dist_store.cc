@@ -59,19 +59,25 @@ struct ShardCall {
   size_t part;
 };
 
-ClusterClient::Call make_call(const ClusterClient& client, Command command, const ShardCall& what,
-                              int64_t number, int priority) {
-  static constexpr std::string_view kNames[] = {"init", "push", "pull", "pull of rows"};
+ClusterClient::Call make_call(const ClusterClient& client, const char* name, const ShardCall& what,
+                              int priority) {
   ClusterClient::Call call;
   call.group = static_cast<size_t>(what.shard.group);
-  call.message.command = command;
-  call.message.fields = {0, 0, 0, 0, static_cast<int64_t>(what.part), number};
-  call.message.texts = {what.wire};
-  // A pull's request, which is short, does not queue behind the pushes of its priority.
-  call.priority =
-      2 * std::clamp(priority, -kMostUrgent, kMostUrgent) + (command == kPull || command == kPullRows);
-  call.what = fmt::format("{} of key {} by worker {}", kNames[command - kInit],
-                          to_text(key_of_wire(what.wire)), client.rank());
+  call.priority = 2 * std::clamp(priority, -kMostUrgent, kMostUrgent);
+  call.what = fmt::format("{} of key {} by worker {}", name, to_text(key_of_wire(what.wire)), client.rank());
+  return call;
+}
+
+// A pull's request, which is short, does not queue behind the pushes of its priority.
+ClusterClient::Call make_pull(const ClusterClient& client, const ShardCall& what, int64_t number,
+                              int priority, int64_t row = 0) {
+  ClusterClient::Call call = make_call(client, row == 0 ? "pull" : "pull of rows", what, priority);
+  ++call.priority;
+  messages::Pull& pull = *call.request.mutable_pull();
+  pull.set_key(what.wire);
+  pull.set_part(static_cast<int64_t>(what.part));
+  pull.set_number(number);
+  pull.set_row(row);
   return call;
 }
 
@@ -201,15 +207,19 @@ void DistStore::init(const Key& key, const NDArray& value) {
   const NDArray host = copy_to(cast_storage(value, StorageType::dense), Device::cpu());
   host.wait_to_read();
   for (size_t part = 0; part < fresh.shards.size(); ++part) {
-    ClusterClient::Call init = make_call(*client_, kInit, {fresh.wire, fresh.shards[part], part},
-                                         static_cast<int64_t>(host.dtype()), 0);
-    init.message.fields.insert(init.message.fields.end(),
-                               {static_cast<int64_t>(mode_), staleness_, num_workers()});
+    ClusterClient::Call call = make_call(*client_, "init", {fresh.wire, fresh.shards[part], part}, 0);
+    messages::Init& init = *call.request.mutable_init();
+    init.set_key(fresh.wire);
+    init.set_part(static_cast<int64_t>(part));
+    init.set_dtype(static_cast<int32_t>(host.dtype()));
+    init.set_mode(static_cast<uint32_t>(mode_));
+    init.set_staleness(staleness_);
+    init.set_workers(static_cast<uint32_t>(num_workers()));
     const Shard& shard = fresh.shards[part];
     const int64_t item = fresh.unit();
-    init.message.payload.push_back(comm::Buffer::copy_of(
+    call.payload.push_back(comm::Buffer::copy_of(
         {data_of(host) + shard.begin * item, static_cast<size_t>((shard.end - shard.begin) * item)}));
-    client_->call_and_wait(std::move(init));
+    client_->call_and_wait(std::move(call));
   }
 }
 
@@ -272,20 +282,24 @@ void DistStore::push(const Key& key, std::span<const NDArray> values, int priori
         const auto arriving = std::move(underway);  // until the servers have it, which is earlier
         for (size_t part = 0; part < now.shards.size(); ++part) {
           const Shard& shard = now.shards[part];
-          ClusterClient::Call push = make_call(*client, kPush, {now.wire, shard, part}, now.pushes, priority);
-          packing.append_to(push.message.fields);
+          ClusterClient::Call call = make_call(*client, "push", {now.wire, shard, part}, priority);
+          messages::Push& push = *call.request.mutable_push();
+          push.set_key(now.wire);
+          push.set_part(static_cast<int64_t>(part));
+          push.set_number(now.pushes);
+          if (packing.form != Packing::Form::plain) packing.write(*push.mutable_packing());
           if (packing.form == Packing::Form::rows) {
-            push.message.payload.push_back(pack_rows(source, shard.begin, shard.end));
+            call.payload.push_back(pack_rows(source, shard.begin, shard.end));
           } else {
             const int64_t begin = stretches[part].to;
-            push.message.payload.push_back(comm::Buffer::borrow(
+            call.payload.push_back(comm::Buffer::borrow(
                 {data_of(source) + begin, static_cast<size_t>(stretches[part + 1].to - begin)},
                 [together, source] {}));
           }
-          push.done = [together, arriving](comm::Message, std::exception_ptr error) {
+          call.done = [together, arriving](comm::Message, std::exception_ptr error) {
             if (error) together->fail(error);
           };
-          client->call(std::move(push));
+          client->call(std::move(call));
         }
       });
 }
@@ -306,7 +320,7 @@ void DistStore::pull(const Key& key, std::span<const NDArray> outs, int priority
         const int64_t item = now.unit();
         for (size_t part = 0; part < now.shards.size(); ++part) {
           const Shard& shard = now.shards[part];
-          ClusterClient::Call pull = make_call(*client, kPull, {now.wire, shard, part}, now.pushes, priority);
+          ClusterClient::Call pull = make_pull(*client, {now.wire, shard, part}, now.pushes, priority);
           std::byte* const to = data_of(target) + shard.begin * item;
           const auto bytes = static_cast<size_t>((shard.end - shard.begin) * item);
           receive_into(pull, target, to, bytes, together);
@@ -374,10 +388,9 @@ void DistStore::pull_rows(const Entry& now, const NDArray& row_ids, const NDArra
             for (; next < wanted.size() && wanted[next] < shard.end; ++next)
               ids.push_back(wanted[next] - shard.begin);
             if (ids.empty()) continue;
-            ClusterClient::Call pull =
-                make_call(*client, kPullRows, {now.wire, shard, part}, now.pushes, priority);
-            pull.message.fields.push_back(bytes / size_of(target.dtype()));
-            pull.message.payload.push_back(comm::Buffer::copy_of(std::as_bytes(std::span(ids))));
+            ClusterClient::Call pull = make_pull(*client, {now.wire, shard, part}, now.pushes, priority,
+                                                 bytes / size_of(target.dtype()));
+            pull.payload.push_back(comm::Buffer::copy_of(std::as_bytes(std::span(ids))));
             receive_into(
                 pull, target,
                 static_cast<std::byte*>(target.storage().data()) + static_cast<int64_t>(first) * bytes,
@@ -430,11 +443,12 @@ void DistStore::set_optimizer(const OptimizerSpec& spec) {
   for (int group = 0; group < client_->groups(); ++group) {
     ClusterClient::Call call;
     call.group = static_cast<size_t>(group);
-    call.message.command = kSetOptimizer;
-    call.message.fields = {0, 0, 0, 0};
-    call.message.texts = {spec.name};
-    for (const auto& [name, value] : spec.settings)
-      call.message.texts.insert(call.message.texts.end(), {name, value});
+    call.request.mutable_optimizer()->set_name(spec.name);
+    for (const auto& [name, value] : spec.settings) {
+      auto& setting = *call.request.mutable_optimizer()->add_settings();
+      setting.set_name(name);
+      setting.set_value(value);
+    }
     call.what = fmt::format("setting optimizer '{}'", spec.name);
     client_->call_and_wait(std::move(call));
   }

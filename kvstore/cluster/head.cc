@@ -4,9 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "kvstore/cluster/batch.h"
 #include "kvstore/cluster/pull_answer.h"
-#include "kvstore/cluster/state_pieces.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -23,24 +21,25 @@ Head::Head(Place& place)
 
 void Head::on_view() {
   if (place_.position != 0) refuse_all();
-  const auto is_gone = [&](const comm::Incoming& incoming) {
-    const auto rank = static_cast<size_t>(incoming.from.name.rank);
+  const auto is_gone = [&](const Received<messages::Request>& request) {
+    const comm::NodeId& from = request.incoming.from;
+    const auto rank = static_cast<size_t>(from.name.rank);
     const std::vector<Member>& workers = place_.view.workers;
-    return rank >= workers.size() || workers[rank].id.incarnation != incoming.from.incarnation;
+    return rank >= workers.size() || workers[rank].id.incarnation != from.incarnation;
   };
   for (auto& [shard, list] : waiting_) std::erase_if(list, is_gone);
   std::erase_if(waiting_batches_,
-                [&](const auto& entry) { return entry.second->answered || is_gone(entry.second->incoming); });
+                [&](const auto& entry) { return entry.second->answered || is_gone(entry.second->request); });
   place_.shards->take_cuts(place_.is_head() ? place_.snapshots.every() : 0);
   if (place_.is_head()) leave_out_the_dead();
 }
 
 void Head::refuse_all() {
   for (auto& [shard, list] : std::exchange(waiting_, {})) {
-    for (comm::Incoming& incoming : list) refuse_as_no_head(incoming.responder);
+    for (Received<messages::Request>& request : list) refuse_as_no_head(request.incoming.responder);
   }
   for (auto& [shard, batch] : std::exchange(waiting_batches_, {})) {
-    if (!std::exchange(batch->answered, true)) refuse_as_no_head(batch->incoming.responder);
+    if (!std::exchange(batch->answered, true)) refuse_as_no_head(batch->request.incoming.responder);
   }
 }
 
@@ -50,15 +49,18 @@ void Head::leave_out_the_dead() {
     const Member& worker = place_.view.workers[rank];
     const int64_t life = place_.shards->life_of(rank);
     if (life == 0 || (worker.up && life == worker.since)) continue;
-    comm::Message leave;
-    leave.command = kLeave;
-    leave.fields = {place_.view.number, static_cast<int64_t>(place_.group), static_cast<int64_t>(rank), life};
-    place_.append(std::move(leave));
+    messages::Request leave;
+    leave.set_view(place_.view.number);
+    leave.set_group(static_cast<uint32_t>(place_.group));
+    leave.set_worker(static_cast<uint32_t>(rank));
+    leave.set_life(life);
+    leave.mutable_leave();
+    place_.append(encode(leave), leave);
   }
 }
 
-void Head::on_applied(std::span<const comm::Message> applied) {
-  wake(applied);
+void Head::on_applied(const std::vector<ShardId>& shards) {
+  wake(shards);
   release_held_back(false);
 }
 
@@ -70,62 +72,65 @@ size_t Head::waiting() const {
 
 // ---- workers ----------------------------------------------------------------------------------------------------
 
-void Head::on_worker(comm::Incoming&& incoming) {
-  if (!place_.is_head()) return refuse_as_no_head(incoming.responder);
-  submit(std::move(incoming));
+void Head::take(Received<messages::Request>&& request) {
+  if (!place_.is_head()) return refuse_as_no_head(request.incoming.responder);
+  submit(std::move(request));
 }
 
-void Head::submit(comm::Incoming&& incoming) {
-  const std::vector<int64_t>& fields = incoming.message.fields;
-  if (incoming.message.command < kJoin || incoming.message.command > kSetOptimizer || fields.size() < 4 ||
-      fields[2] != incoming.from.name.rank || static_cast<size_t>(fields[2]) >= place_.view.workers.size())
-    return incoming.responder.fail("the message is not what a worker says for itself.");
-  const Member& worker = place_.view.workers[static_cast<size_t>(fields[2])];
+void Head::submit(Received<messages::Request>&& request) {
+  comm::Responder& responder = request.incoming.responder;
+  const comm::NodeId& from = request.incoming.from;
+  const uint32_t rank = request.what.worker();
+  if (static_cast<int64_t>(rank) != from.name.rank || rank >= place_.view.workers.size() ||
+      request.what.has_leave())
+    return responder.fail("the message is not what a worker says for itself.");
+  const Member& worker = place_.view.workers[rank];
   const bool left_out = !worker.up && place_.view.policy == DeadWorker::go_on;
-  if (worker.id.incarnation != incoming.from.incarnation || worker.since != fields[3] || left_out) {
-    return incoming.responder.fail(
+  if (worker.id.incarnation != from.incarnation || worker.since != request.what.life() || left_out) {
+    return responder.fail(
         fmt::format("{} was left out of the cluster, or started again since.", worker.id.name.to_string()),
         kLeftOut);
   }
   try {
-    if (incoming.message.command == kPull || incoming.message.command == kPullRows)
-      return answer_pull(std::move(incoming));
-    if (incoming.message.command == kPushes) return take_pushes(std::move(incoming));
-    if (incoming.message.command == kPulls) return take_pulls(std::move(incoming));
-    const ShardGroup::Check check = place_.shards->check(incoming.message);
-    switch (check.verdict) {
-      case ShardGroup::Verdict::refuse: return incoming.responder.fail(check.reason);
-      case ShardGroup::Verdict::early: return wait_for_shard(std::move(incoming));
-      case ShardGroup::Verdict::again:
-        return place_.when_committed(place_.last, std::move(incoming.responder));
-      case ShardGroup::Verdict::apply: break;
+    switch (request.what.what_case()) {
+      case messages::Request::kPull: return answer_pull(std::move(request));
+      case messages::Request::kPushes: return take_pushes(std::move(request));
+      case messages::Request::kPulls: return take_pulls(std::move(request));
+      default: add_entry(std::move(request));
     }
-    const bool joins = incoming.message.command == kJoin;
-    const int32_t rank = worker.id.name.rank;
-    if (incoming.message.command == kPush) {
-      const auto push = std::make_shared<HeldBack>(HeldBack{shard_of(incoming.message),
-                                                            static_cast<size_t>(rank),
-                                                            fields[5],
-                                                            comm::Clock::now() + hold_back_,
-                                                            {}});
-      const int64_t index = place_.append(std::move(incoming.message));
-      return place_.when_committed(index, std::move(incoming.responder),
-                                   [this, push](comm::Responder&& responder) {
-                                     push->responder = std::move(responder);
-                                     acknowledge_push(std::move(*push));
-                                   });
-    }
-    const int64_t index = place_.append(std::move(incoming.message));
-    if (!joins) return place_.when_committed(index, std::move(incoming.responder));
-    place_.when_committed(index, std::move(incoming.responder),
-                          [known = pack_head(place_.shards->known_of(rank))](comm::Responder&& responder) {
-                            comm::Message answer;
-                            answer.payload = {known};
-                            responder.reply(std::move(answer));
-                          });
   } catch (const Error& error) {
-    incoming.responder.fail(error.what());
+    if (responder) responder.fail(error.what());
   }
+}
+
+void Head::add_entry(Received<messages::Request>&& request) {
+  comm::Message& message = request.incoming.message;
+  comm::Responder& responder = request.incoming.responder;
+  const ShardGroup::Check check = place_.shards->check(request.what, message.payload);
+  switch (check.verdict) {
+    case ShardGroup::Verdict::refuse: return responder.fail(check.reason);
+    case ShardGroup::Verdict::early: return wait_for_shard(std::move(request));
+    case ShardGroup::Verdict::again: return place_.when_committed(place_.last, std::move(responder));
+    case ShardGroup::Verdict::apply: break;
+  }
+  const int64_t index = place_.append(std::move(message), request.what);
+  if (request.what.has_join()) {
+    const messages::KnownShards known = place_.shards->known_of(request.what.worker());
+    return place_.when_committed(index, std::move(responder),
+                                 [bytes = bytes_of(known)](comm::Responder&& asker) {
+                                   comm::Message answer;
+                                   answer.payload = {bytes};
+                                   asker.reply(std::move(answer));
+                                 });
+  }
+  if (!request.what.has_push()) return place_.when_committed(index, std::move(responder));
+  const messages::Push& push = request.what.push();
+  const auto held = std::make_shared<HeldBack>(
+      HeldBack{shard_of(push), request.what.worker(), push.number(), comm::Clock::now() + hold_back_, {}});
+  place_.when_committed(index, std::move(responder), [this, held](comm::Responder&& asker) {
+    held->responder = std::move(asker);
+    acknowledge_push(std::move(*held));
+  });
 }
 
 // Back pressure: a worker has few pushes without an answer on the way, so who is not answered sends no more. While too many pushes are
@@ -150,28 +155,27 @@ void Head::release_held_back(bool all) {
 }
 
 // A value waits for its own entries only: those of other shards that came later may still be on their way along the chain.
-void Head::answer_pull(comm::Incoming&& incoming) {
-  const std::optional<NDArray> array = place_.shards->find(incoming.message);
-  if (!array) return wait_for_shard(std::move(incoming));
-  const auto answer = answer_of(
-      place_.server.runtime.engine(),
-      incoming.message.command == kPull ? *array : rows_of(place_.server.runtime, incoming.message, *array));
+void Head::answer_pull(Received<messages::Request>&& request) {
+  const messages::Pull& pull = request.what.pull();
+  const std::optional<NDArray> array = place_.shards->find(request.what, pull);
+  if (!array) return wait_for_shard(std::move(request));
+  Runtime& runtime = place_.server.runtime;
+  const auto answer =
+      answer_of(runtime.engine(), pull.row() == 0 ? *array : rows_of(runtime, request, *array));
   place_.when_committed(
-      place_.changed_at(incoming.message), std::move(incoming.responder),
+      place_.changed_at(shard_of(pull)), std::move(request.incoming.responder),
       [answer](comm::Responder&& responder) { send_when_there(answer, std::move(responder)); });
 }
 
-void Head::wait_for_shard(comm::Incoming&& incoming) {
-  waiting_[shard_of(incoming.message)].push_back(std::move(incoming));
+void Head::wait_for_shard(Received<messages::Request>&& request) {
+  const ShardId shard = shards_in(request.what).front();
+  waiting_[shard].push_back(std::move(request));
 }
 
-void Head::wake(std::span<const comm::Message> applied) {
-  for (const comm::Message& message : applied) {
-    if (!concerns_one_shard(message)) return wake_all();
-  }
+void Head::wake(const std::vector<ShardId>& shards) {
+  if (shards.empty()) return wake_all();
   const bool idle = due_.empty();
-  for (const comm::Message& message : applied) {
-    const ShardId shard = shard_of(message);
+  for (const ShardId& shard : shards) {
     const auto [from, to] = waiting_batches_.equal_range(shard);
     for (auto one = from; one != to; ++one) {
       if (!one->second->answered) due_.emplace_back(shard, one->second);
@@ -179,12 +183,12 @@ void Head::wake(std::span<const comm::Message> applied) {
     waiting_batches_.erase(from, to);
   }
   if (idle && !due_.empty()) place_.server.endpoint.post([this] { answer_due(); });
-  for (const comm::Message& message : applied) {
-    const auto found = waiting_.find(shard_of(message));
+  for (const ShardId& shard : shards) {
+    const auto found = waiting_.find(shard);
     if (found == waiting_.end()) continue;
-    std::vector<comm::Incoming> list = std::move(found->second);
+    std::vector<Received<messages::Request>> list = std::move(found->second);
     waiting_.erase(found);
-    for (comm::Incoming& incoming : list) submit(std::move(incoming));
+    for (Received<messages::Request>& request : list) submit(std::move(request));
   }
 }
 
@@ -196,7 +200,7 @@ void Head::wake_all() {
   if (idle && !due_.empty()) place_.server.endpoint.post([this] { answer_due(); });
   auto all = std::exchange(waiting_, {});
   for (auto& [shard, list] : all) {
-    for (comm::Incoming& incoming : list) submit(std::move(incoming));
+    for (Received<messages::Request>& request : list) submit(std::move(request));
   }
 }
 

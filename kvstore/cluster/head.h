@@ -3,7 +3,6 @@
 
 #include <map>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "kvstore/cluster/place.h"
@@ -15,15 +14,14 @@ class Head {
  public:
   explicit Head(Place& place);
   void on_view();
-  void on_worker(comm::Incoming&& incoming);
-  void on_applied(std::span<const comm::Message> applied);  // values have changed
+  void take(Received<messages::Request>&& request);
+  void on_applied(const std::vector<ShardId>& shards);  // whose values have changed; none: all
   void release_held_back(bool all);
   size_t waiting() const;  // requests that wait for a shard to change
 
  private:
   struct PullBatch {
-    comm::Incoming incoming;
-    std::vector<comm::Message> pulls;
+    Received<messages::Request> request;
     bool answered = false;
   };
   using PullBatchRef = std::shared_ptr<PullBatch>;
@@ -36,24 +34,25 @@ class Head {
     comm::Responder responder;
   };
 
-  void submit(comm::Incoming&& incoming);
-  void answer_pull(comm::Incoming&& incoming);
-  void take_pushes(comm::Incoming&& incoming);
-  void take_pulls(comm::Incoming&& incoming);
+  void submit(Received<messages::Request>&& request);
+  void add_entry(Received<messages::Request>&& request);
+  void answer_pull(Received<messages::Request>&& request);
+  void take_pushes(Received<messages::Request>&& request);
+  void take_pulls(Received<messages::Request>&& request);
   bool answer_pulls(PullBatch& batch);
   void answer_due();
   void acknowledge_push(HeldBack&& push);
   bool must_wait(const HeldBack& push) const;
-  void wait_for_shard(comm::Incoming&& incoming);
-  void wake(std::span<const comm::Message> applied);
+  void wait_for_shard(Received<messages::Request>&& request);
+  void wake(const std::vector<ShardId>& shards);
   void wake_all();
   void refuse_all();
   void leave_out_the_dead();
 
   Place& place_;
   const comm::Duration hold_back_;
-  std::map<ShardId, std::vector<comm::Incoming>> waiting_;  // for their shard to change
-  std::multimap<ShardId, PullBatchRef> waiting_batches_;    // likewise, of each of their shards
+  std::map<ShardId, std::vector<Received<messages::Request>>> waiting_;  // for their shard to change
+  std::multimap<ShardId, PullBatchRef> waiting_batches_;                 // likewise, of each of their shards
   std::vector<std::pair<ShardId, PullBatchRef>> due_;  // whose shard has changed; emptied by answer_due()
   std::vector<HeldBack> held_back_;                    // emptied as others' pushes come, and by time
 };

@@ -10,82 +10,83 @@
 namespace loomix::kvstore {
 
 // One entry for all that may be applied now. The others need answers of their own.
-void Head::take_pushes(comm::Incoming&& incoming) {
-  std::vector<comm::Message> pushes = items_of(incoming.message);
-  comm::Message answer;
-  std::vector<comm::Message> applied;
+void Head::take_pushes(Received<messages::Request>&& request) {
+  const messages::Pushes& pushes = request.what.pushes();
+  const std::vector<comm::Buffer> parts = parts_of(pushes, request.incoming.message.payload);
+  messages::Outcomes outcomes;
+  messages::Request applied;
+  std::vector<comm::Buffer> applied_parts;
   int64_t index = place_.committed();
   const int64_t next = place_.last + 1;
-  for (comm::Message& push : pushes) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const messages::Push& push = pushes.items(static_cast<int>(i));
     auto verdict = ShardGroup::Verdict::refuse;
     try {
-      verdict = place_.shards->check(push).verdict;
+      verdict = place_.shards->check(request.what, push, parts[i]).verdict;
     } catch (const Error&) {  // is for the single push to say
     }
     const bool good = verdict == ShardGroup::Verdict::apply || verdict == ShardGroup::Verdict::again;
-    answer.fields.push_back(good ? int64_t{0} : int64_t{kAlone});
+    outcomes.add_items(good ? int64_t{0} : int64_t{kAlone});
     if (verdict == ShardGroup::Verdict::again) index = std::max(index, next - 1);
     if (verdict != ShardGroup::Verdict::apply) continue;
-    place_.apply(push, next);
-    applied.push_back(std::move(push));
+    place_.apply_push(request.what, push, parts[i], next);
+    applied_parts.push_back(parts[i]);
+    *applied.mutable_pushes()->add_items() = push;
   }
-  if (!applied.empty()) {
+  if (!applied_parts.empty()) {
     index = next;
-    comm::Message entry = std::move(incoming.message);
-    if (applied.size() < pushes.size()) {
-      std::vector<const comm::Message*> some;
-      for (const comm::Message& push : applied) some.push_back(&push);
-      entry = gather(some);
-      join_payload(entry);
+    comm::Message entry = std::move(request.incoming.message);
+    if (applied_parts.size() < parts.size()) {
+      request.what.mutable_pushes()->Swap(applied.mutable_pushes());
+      entry = encode(request.what, {join_parts(applied_parts)});
     }
-    place_.pass_on(std::move(entry), applied);
+    place_.pass_on(std::move(entry), request.what);
   }
-  place_.when_committed(index, std::move(incoming.responder),
-                        [answer = std::make_shared<comm::Message>(std::move(answer))](comm::Responder&& who) {
+  place_.when_committed(index, std::move(request.incoming.responder),
+                        [answer = std::make_shared<comm::Message>(encode(outcomes))](comm::Responder&& who) {
                           who.reply(std::move(*answer));
                         });
 }
 
 // Answered as soon as something can be; what cannot is asked for again.
-void Head::take_pulls(comm::Incoming&& incoming) {
-  const auto batch = std::make_shared<PullBatch>();
-  batch->pulls = items_of(incoming.message);
-  batch->incoming = std::move(incoming);
+void Head::take_pulls(Received<messages::Request>&& request) {
+  in_range("Pulls.items, counted,", request.what.pulls().items_size(), 1, kBatchItems);
+  const auto batch = std::make_shared<PullBatch>(PullBatch{std::move(request)});
   if (answer_pulls(*batch)) return;
-  for (const comm::Message& pull : batch->pulls) waiting_batches_.emplace(shard_of(pull), batch);
+  for (const ShardId& shard : shards_in(batch->request.what)) waiting_batches_.emplace(shard, batch);
 }
 
 // False if there is nothing to say yet.
 bool Head::answer_pulls(PullBatch& batch) {
-  comm::Message answer;
+  messages::Outcomes outcomes;
   std::vector<NDArray> values;
   int64_t index = 0;
   size_t bytes = 0;
-  for (const comm::Message& pull : batch.pulls) {
+  for (const messages::Pull& pull : batch.request.what.pulls().items()) {
     int64_t outcome = kAlone;
     try {
-      const std::optional<NDArray> value = place_.shards->find(pull);
+      const std::optional<NDArray> value = place_.shards->find(batch.request.what, pull);
       const auto size = value ? static_cast<size_t>(value->bytes()) : 0;
       if (!value) {
         outcome = kNotYet;
       } else if (size <= kSmallItem) {
         outcome = static_cast<int64_t>(size);
         bytes = next_part(bytes) + size;
-        index = std::max(index, place_.changed_at(pull));
+        index = std::max(index, place_.changed_at(shard_of(pull)));
         values.push_back(*value);
       }
     } catch (const Error&) {  // is for the single pull to say
     }
-    answer.fields.push_back(outcome);
+    outcomes.add_items(outcome);
   }
   const auto says_nothing = [](int64_t outcome) { return outcome == kNotYet; };
-  if (std::all_of(answer.fields.begin(), answer.fields.end(), says_nothing)) return false;
+  if (std::all_of(outcomes.items().begin(), outcomes.items().end(), says_nothing)) return false;
   batch.answered = true;
   const auto sending =
-      answer_of_all(place_.server.runtime.engine(), std::move(answer), std::move(values), bytes);
-  place_.when_committed(index, std::move(batch.incoming.responder), [sending](comm::Responder&& responder) {
-    send_when_there(sending, std::move(responder));
-  });
+      answer_of_all(place_.server.runtime.engine(), encode(outcomes), std::move(values), bytes);
+  place_.when_committed(
+      index, std::move(batch.request.incoming.responder),
+      [sending](comm::Responder&& responder) { send_when_there(sending, std::move(responder)); });
   return true;
 }
 
@@ -95,7 +96,7 @@ void Head::answer_due() {
     if (batch->answered) continue;
     if (!place_.is_head()) {
       batch->answered = true;
-      refuse_as_no_head(batch->incoming.responder);
+      refuse_as_no_head(batch->request.incoming.responder);
     } else if (!answer_pulls(*batch)) {
       waiting_batches_.emplace(std::move(shard), std::move(batch));
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kvstore/cluster/messages.h"
 #include "kvstore/cluster/protocol.h"
 
 namespace loomix::kvstore {
@@ -20,14 +21,15 @@ int32_t ask_for_rank(std::unique_ptr<comm::Transport> transport, comm::Role role
   const auto provisional = static_cast<int32_t>(incarnation & INT32_MAX);
   comm::Endpoint endpoint(std::move(transport), {{role, -1 - provisional}, incarnation}, options.endpoint);
   endpoint.connect(kScheduler, options.scheduler);
-  comm::Message message;
-  message.command = kAskRank;
+  messages::ToScheduler message;
+  message.mutable_ask_rank();
   comm::RequestOptions request;
   request.deadline = options.deadline;
   request.retry_after = options.retry_after;
   request.survive_restart = true;
-  const comm::Message reply = endpoint.call(kScheduler, kToScheduler, std::move(message), std::move(request));
-  return static_cast<int32_t>(Reader(reply).number(0, INT32_MAX));
+  const auto reply =
+      decode<messages::Rank>(endpoint.call(kScheduler, kToScheduler, encode(message), std::move(request)));
+  return static_cast<int32_t>(in_range("Rank.rank", reply.rank(), 0, INT32_MAX));
 }
 
 Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
@@ -50,14 +52,12 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
     if (!incoming.responder) return;
     if (incoming.from.name != kScheduler)
       return incoming.responder.fail("only the scheduler tells of views.");
-    if (incoming.message.command == kPassing) {
-      if (!incoming.message.fields.empty()) passed_ = std::max(passed_, incoming.message.fields[0]);
-      return incoming.responder.reply({});
-    }
-    take(incoming.message);
-    comm::Message has;
-    has.fields = {view_.number};
-    incoming.responder.reply(std::move(has));
+    const auto told = decode<messages::FromScheduler>(incoming.message);
+    if (told.has_passing()) passed_ = std::max(passed_, told.passing().number());
+    if (told.has_view()) take(told.view());
+    messages::ViewHere here;
+    here.set_number(view_.number);
+    incoming.responder.reply(encode(here));
   });
   endpoint_.on_peer([this](const comm::PeerEvent& event) {
     if (event.peer.name.role == comm::Role::worker && event.state == comm::PeerState::left) {
@@ -85,21 +85,30 @@ Membership::Membership(comm::Endpoint& endpoint, const NodeOptions& options,
 void Membership::enter() {
   if (entering_) return;
   entering_ = true;
-  comm::Message message = ViewChanges(view_).since(0);
-  message.command = kRegister;
-  std::vector<int64_t> own = {kKVStoreVersion, std::max(barriers_(), passed_), least_epoch_,
-                              static_cast<int64_t>(departed_.size())};
-  for (const auto& [rank, incarnation] : departed_)
-    own.insert(own.end(), {rank, static_cast<int64_t>(incarnation)});
-  message.fields.insert(message.fields.begin(), own.begin(), own.end());
-  message.texts.insert(message.texts.begin(), endpoint_.address());
+  messages::ToScheduler message;
+  messages::Register& own = *message.mutable_register_();
+  own.set_version(kKVStoreVersion);
+  own.set_address(endpoint_.address());
+  *own.mutable_view() = ViewChanges(view_).since(0);
+  own.set_barriers(std::max(barriers_(), passed_));
+  own.set_least_epoch(least_epoch_);
+  for (const auto& [rank, incarnation] : departed_) {
+    messages::Node& worker = *own.add_departed();
+    worker.set_rank(rank);
+    worker.set_incarnation(incarnation);
+  }
   comm::RequestOptions options;
   options.deadline = deadline_ + kForTheReason;
   options.retry_after = retry_after_;
   options.survive_restart = true;
-  endpoint_.request(kScheduler, kToScheduler, std::move(message), options, [this](comm::Reply&& reply) {
+  endpoint_.request(kScheduler, kToScheduler, encode(message), options, [this](comm::Reply&& reply) {
     entering_ = false;
-    if (!reply.error) return take(reply.message);
+    const auto told = decode_reply<messages::View>(reply);
+    try {
+      if (!reply.error) return take(told);
+    } catch (const NetworkError&) {
+      reply.error = std::current_exception();
+    }
     bool replaced = false;
     std::string why;
     try {
@@ -147,9 +156,9 @@ bool Membership::all_departed() const {
          });
 }
 
-void Membership::take(const comm::Message& message) {
+void Membership::take(const messages::View& told) {
   View fresh = view_;
-  if (!follow(fresh, message)) return;
+  if (!follow(fresh, told)) return;
   const comm::NodeId self = endpoint_.self();
   const auto& members = self.name.role == comm::Role::server ? fresh.servers : fresh.workers;
   const auto rank = static_cast<size_t>(self.name.rank);

@@ -41,7 +41,7 @@ class Membership {
 
  private:
   void enter();
-  void take(const comm::Message& message);
+  void take(const messages::View& told);
   void fail(const std::string& why);
   bool all_departed() const;
 

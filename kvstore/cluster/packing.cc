@@ -133,16 +133,14 @@ Packing Packing::of(const CompressionParams& params) {
   return {params.enabled() ? Form::fp16 : Form::plain, 0};
 }
 
-Packing Packing::read(Reader& reader) {
-  Packing packing;
-  packing.form = static_cast<Form>(reader.number(0, static_cast<int64_t>(Form::rows)));
-  packing.detail = reader.number();
-  return packing;
+Packing Packing::read(const messages::Packing& message) {
+  const int64_t form = in_range("Packing.form", message.form(), 0, static_cast<int64_t>(Form::rows));
+  return {static_cast<Form>(form), message.detail()};
 }
 
-void Packing::append_to(std::vector<int64_t>& fields) const {
-  fields.push_back(static_cast<int64_t>(form));
-  fields.push_back(detail);
+void Packing::write(messages::Packing& message) const {
+  message.set_form(static_cast<uint32_t>(form));
+  message.set_detail(detail);
 }
 
 void Packing::check(const comm::Buffer& bytes, int64_t count, DType dtype) const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/buffer.h"
+#include "kvstore/cluster/messages.h"
 #include "kvstore/cluster/protocol.h"
 #include "kvstore/compression.h"
 #include "kvstore/store_task.h"
@@ -24,8 +25,8 @@ struct Packing {
   int64_t detail = 0;  // two_bit: the threshold's bits; rows: elements in a row
 
   static Packing of(const CompressionParams& params);
-  static Packing read(Reader& reader);
-  void append_to(std::vector<int64_t>& fields) const;
+  static Packing read(const messages::Packing& message);
+  void write(messages::Packing& message) const;
   // Throws NetworkError where the bytes are no gradient of so many elements.
   void check(const comm::Buffer& bytes, int64_t count, DType dtype) const;
 };

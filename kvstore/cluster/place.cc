@@ -12,14 +12,14 @@ constexpr auto kDeadline = std::chrono::seconds(60);
 
 }  // namespace
 
-bool concerns_one_shard(const comm::Message& message) {
-  return message.command == kInit || message.command == kPush || message.command == kPull ||
-         message.command == kPullRows;
-}
-
-ShardId shard_of(const comm::Message& message) {
-  if (message.texts.empty() || message.fields.size() < 5) return {};
-  return {message.texts[0], message.fields[4]};
+std::vector<ShardId> shards_in(const messages::Request& request) {
+  if (request.has_init()) return {shard_of(request.init())};
+  if (request.has_push()) return {shard_of(request.push())};
+  if (request.has_pull()) return {shard_of(request.pull())};
+  std::vector<ShardId> shards;
+  for (const messages::Push& push : request.pushes().items()) shards.push_back(shard_of(push));
+  for (const messages::Pull& pull : request.pulls().items()) shards.push_back(shard_of(pull));
+  return shards;
 }
 
 Place::Place(const ServerParts& given, size_t number, Snapshots& on_disk,
@@ -37,28 +37,40 @@ std::unique_ptr<ShardGroup> Place::new_group() {
       });
 }
 
-int64_t Place::append(comm::Message entry) {
+int64_t Place::append(comm::Message entry, const messages::Request& request) {
   const int64_t index = last + 1;
-  if (entry.command == kPushes) {
-    const std::vector<comm::Message> pushes = items_of(entry);
-    for (const comm::Message& push : pushes) apply(push, index);
-    pass_on(std::move(entry), pushes);
-  } else {
-    apply(entry, index);
-    const comm::Message applied = entry;
-    pass_on(std::move(entry), {&applied, 1});
-  }
+  apply(request, entry.payload, index);
+  pass_on(std::move(entry), request);
   return index;
 }
 
-void Place::apply(const comm::Message& message, int64_t index) {
-  shards->apply(message);
-  if (auto cut = shards->take_cut()) keep_snapshot(index, std::move(*cut), true);
-  (concerns_one_shard(message) ? shard_changed_[shard_of(message)] : all_changed_) = index;
+void Place::apply(const messages::Request& request, std::span<const comm::Buffer> payload, int64_t index) {
+  if (request.has_pushes()) {
+    const std::vector<comm::Buffer> parts = parts_of(request.pushes(), payload);
+    for (size_t i = 0; i < parts.size(); ++i)
+      apply_push(request, request.pushes().items(static_cast<int>(i)), parts[i], index);
+  } else if (request.has_push()) {
+    apply_push(request, request.push(), only_part(payload), index);
+  } else {
+    shards->apply(request, payload);
+    take_cut(index);
+    (request.has_init() ? shard_changed_[shard_of(request.init())] : all_changed_) = index;
+  }
 }
 
-int64_t Place::changed_at(const comm::Message& pull) const {
-  const auto found = shard_changed_.find(shard_of(pull));
+void Place::apply_push(const messages::Request& request, const messages::Push& push,
+                       const comm::Buffer& bytes, int64_t index) {
+  shards->push(request, push, bytes);
+  take_cut(index);
+  shard_changed_[shard_of(push)] = index;
+}
+
+void Place::take_cut(int64_t index) {
+  if (auto cut = shards->take_cut()) keep_snapshot(index, std::move(*cut), true);
+}
+
+int64_t Place::changed_at(const ShardId& shard) const {
+  const auto found = shard_changed_.find(shard);
   return std::max(all_changed_, found == shard_changed_.end() ? 0 : found->second);
 }
 
@@ -110,10 +122,10 @@ void Place::take_over(int64_t index, std::unique_ptr<ShardGroup> state) {
   shard_changed_.clear();
 }
 
-comm::Message Place::chain_message(Command command, int64_t index) const {
-  comm::Message message;
-  message.command = command;
-  message.fields = {view.number, static_cast<int64_t>(group), index};
+messages::InChain Place::chain_message() const {
+  messages::InChain message;
+  message.set_view(view.number);
+  message.set_group(static_cast<uint32_t>(group));
   return message;
 }
 

@@ -36,8 +36,12 @@ struct ServerParts {
 };
 
 using ShardId = ShardGroup::ShardId;
-ShardId shard_of(const comm::Message& message);
-bool concerns_one_shard(const comm::Message& message);
+template <class M>
+ShardId shard_of(const M& message) {
+  return {message.key(), message.part()};
+}
+// The shards that a request names; none: it concerns all.
+std::vector<ShardId> shards_in(const messages::Request& request);
 
 // What the parts of a replica share: the group's state as of its newest entry, and which entries are committed. Thread: the
 // endpoint's.
@@ -55,27 +59,29 @@ class Place {
   bool has_state = false;
   std::unique_ptr<ShardGroup> shards;
   int64_t last = 0;  // index of the newest entry applied
-  // Of the entry after the last one, which was applied, perhaps as several messages: those behind get it. Set by the replica.
-  std::function<void(comm::Message entry, std::span<const comm::Message> applied)> pass_on;
+  // Of the entry after the last one, which was applied: those behind get it. Set by the replica.
+  std::function<void(comm::Message entry, const messages::Request& request)> pass_on;
   // The engine has done some of the group's work. Set by the replica.
   std::function<void()> on_work_done;
 
   bool is_head() const { return position == 0 && has_state; }
   int64_t committed() const { return committed_; }  // up to which everybody behind who counts has the entries
-  int64_t append(comm::Message entry);
-  void apply(const comm::Message& message, int64_t index);
+  // `entry` is the request as it came, or encoded.
+  int64_t append(comm::Message entry, const messages::Request& request);
+  void apply_push(const messages::Request& request, const messages::Push& push, const comm::Buffer& bytes,
+                  int64_t index);
   // Calls `answer`, by default with an empty message, once the entry is committed.
   using Answer = engine::InlineFunction<void(comm::Responder&&), 96>;
   void when_committed(int64_t index, comm::Responder&& responder, Answer answer = {});
   void commit_up_to(int64_t index);
   // Index of the newest entry that a shard's value may depend on.
-  int64_t changed_at(const comm::Message& pull) const;
+  int64_t changed_at(const ShardId& shard) const;
   void on_cut_elsewhere(int64_t round);
   void forget();
   void take_over(int64_t index, std::unique_ptr<ShardGroup> state);
   std::unique_ptr<ShardGroup> new_group();
 
-  comm::Message chain_message(Command command, int64_t index) const;
+  messages::InChain chain_message() const;
   comm::RequestOptions chain_options() const;
 
  private:
@@ -83,6 +89,8 @@ class Place {
     comm::Responder responder;
     Answer answer;
   };
+  void apply(const messages::Request& request, std::span<const comm::Buffer> payload, int64_t index);
+  void take_cut(int64_t index);
   void keep_snapshot(int64_t index, ShardGroup::Cut cut, bool others_may_have_none);
 
   const std::function<void(int64_t round)> on_cut_;

@@ -4,31 +4,10 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "kvstore/cluster/messages.h"
 #include "kvstore/cluster/view.h"
 
 namespace loomix::kvstore {
-
-int64_t Reader::number() {
-  LOOMIX_CHECK(number_ < message_.fields.size(), NetworkError,
-               "[KVStore] a message of kind {} has {} numbers; expected more.", message_.command,
-               message_.fields.size());
-  return message_.fields[number_++];
-}
-
-int64_t Reader::number(int64_t least, int64_t most) {
-  const int64_t value = number();
-  LOOMIX_CHECK(least <= value && value <= most, NetworkError,
-               "[KVStore] number {} of a message of kind {} is {}; expected {} to {}.", number_ - 1,
-               message_.command, value, least, most);
-  return value;
-}
-
-const std::string& Reader::text() {
-  LOOMIX_CHECK(text_ < message_.texts.size(), NetworkError,
-               "[KVStore] a message of kind {} has {} texts; expected more.", message_.command,
-               message_.texts.size());
-  return message_.texts[text_++];
-}
 
 void refuse_as_no_head(comm::Responder& responder) {
   if (responder) responder.fail("this server is not the head of the group.", kNotTheHead);
@@ -62,53 +41,58 @@ int View::position(size_t group, int32_t server) const {
 namespace {
 
 constexpr int64_t kMostMembers = 1 << 16;
+using Members = google::protobuf::RepeatedPtrField<messages::Member>;
 
-// {how many there are, how many follow, {rank, incarnation, up, departed, since} of each}, {address of each}
 template <class Told>
-void put_members(comm::Message& message, const std::vector<Member>& members, const Told& told) {
-  message.fields.push_back(static_cast<int64_t>(members.size()));
-  const size_t count = message.fields.size();
-  message.fields.push_back(0);
+void put_members(Members& to, const std::vector<Member>& members, const Told& told) {
   for (const Member& member : members) {
     const int32_t rank = member.id.name.rank;
     if (!told(static_cast<size_t>(rank))) continue;
-    ++message.fields[count];
-    message.fields.insert(message.fields.end(), {rank, static_cast<int64_t>(member.id.incarnation), member.up,
-                                                 member.departed, member.since});
-    message.texts.push_back(member.address);
+    messages::Member& one = *to.Add();
+    one.set_rank(rank);
+    one.set_incarnation(member.id.incarnation);
+    one.set_up(member.up);
+    one.set_departed(member.departed);
+    one.set_since(member.since);
+    one.set_address(member.address);
   }
 }
 
-void get_members(Reader& reader, comm::Role role, bool whole, std::vector<Member>& members) {
-  const int64_t size = whole ? 0 : static_cast<int64_t>(members.size());
-  members.resize(static_cast<size_t>(reader.number(size, whole ? kMostMembers : size)));
+// There are `size` of them, of which some are told; `field` is that of these.
+void get_members(std::string_view field, const Members& told, int64_t size, comm::Role role, bool whole,
+                 std::vector<Member>& members) {
+  const int64_t known = static_cast<int64_t>(members.size());
+  const std::string counted = fmt::format("{}, counted,", field);
+  in_range(counted, size, whole ? 0 : known, whole ? kMostMembers : known);
+  in_range(counted, told.size(), whole ? size : 0, size);
+  if (whole) members.assign(static_cast<size_t>(size), {});
   for (size_t rank = 0; whole && rank < members.size(); ++rank)
     members[rank].id.name = {role, static_cast<int32_t>(rank)};
-  const auto count = static_cast<int64_t>(members.size());
-  for (int64_t left = reader.number(whole ? count : 0, count); left > 0; --left) {
-    Member& member = members[static_cast<size_t>(reader.number(0, count - 1))];
-    member.id.incarnation = static_cast<uint64_t>(reader.number());
-    member.up = reader.number(0, 1) != 0;
-    member.departed = reader.number(0, 1) != 0;
-    member.since = reader.number();
-    member.address = reader.text();
+  for (const messages::Member& one : told) {
+    Member& member = members[static_cast<size_t>(in_range("Member.rank", one.rank(), 0, size - 1))];
+    member.id.incarnation = one.incarnation();
+    member.up = one.up();
+    member.departed = one.departed();
+    member.since = one.since();
+    member.address = one.address();
   }
 }
 
-void get_chains(Reader& reader, bool whole, View& view) {
+void get_chains(const messages::View& told, bool whole, View& view) {
   const auto servers = static_cast<int64_t>(view.servers.size());
   view.chains.resize(view.servers.size());
-  for (int64_t left = reader.number(whole ? servers : 0, servers); left > 0; --left) {
-    Chain& chain = view.chains[static_cast<size_t>(reader.number(0, servers - 1))];
-    chain.assign(static_cast<size_t>(reader.number(1, servers)), {});
-    for (Link& link : chain) {
-      link.server = static_cast<int32_t>(reader.number(0, servers - 1));
-      link.synchronised = reader.number(0, 1) != 0;
-      link.since = reader.number();
+  in_range("View.chains, counted,", told.chains_size(), whole ? servers : 0, servers);
+  for (const messages::Chain& one : told.chains()) {
+    Chain& chain = view.chains[static_cast<size_t>(in_range("Chain.group", one.group(), 0, servers - 1))];
+    chain.clear();
+    in_range("Chain.links, counted,", one.links_size(), 1, servers);
+    for (const messages::Link& link : one.links()) {
+      const int64_t server = in_range("Link.server", link.server(), 0, servers - 1);
+      chain.push_back({static_cast<int32_t>(server), link.synchronised(), link.since()});
     }
   }
   for (const Chain& chain : view.chains)
-    LOOMIX_CHECK(!chain.empty(), NetworkError, "[KVStore] a view came without the chain of a group.");
+    LOOMIX_CHECK(!chain.empty(), NetworkError, "[KVStore] a View came without the Chain of a group.");
 }
 
 }  // namespace
@@ -128,44 +112,47 @@ void ViewChanges::note(const View& view) {
   view_ = view;
 }
 
-comm::Message ViewChanges::since(int64_t number) const {
-  comm::Message message;
-  message.command = kView;
-  message.fields = {view_.number, number, static_cast<int64_t>(view_.policy), view_.barriers, view_.ended};
-  message.texts = {view_.failure};
+messages::View ViewChanges::since(int64_t number) const {
+  messages::View message;
+  message.set_number(view_.number);
+  message.set_since(number);
+  message.set_policy(static_cast<uint32_t>(view_.policy));
+  message.set_barriers(view_.barriers);
+  message.set_ended(view_.ended);
+  message.set_failure(view_.failure);
+  message.set_server_count(static_cast<uint32_t>(view_.servers.size()));
+  message.set_worker_count(static_cast<uint32_t>(view_.workers.size()));
   const auto told = [number](const std::vector<int64_t>& changed) {
     return [&changed, number](size_t i) { return number == 0 || changed[i] > number; };
   };
-  put_members(message, view_.servers, told(servers_));
-  put_members(message, view_.workers, told(workers_));
-  const size_t count = message.fields.size();
-  message.fields.push_back(0);
+  put_members(*message.mutable_servers(), view_.servers, told(servers_));
+  put_members(*message.mutable_workers(), view_.workers, told(workers_));
   for (size_t group = 0; group < chains_.size(); ++group) {
     if (!told(chains_)(group)) continue;
-    ++message.fields[count];
-    const Chain& chain = view_.chains[group];
-    message.fields.insert(message.fields.end(),
-                          {static_cast<int64_t>(group), static_cast<int64_t>(chain.size())});
-    for (const Link& link : chain)
-      message.fields.insert(message.fields.end(), {link.server, link.synchronised, link.since});
+    messages::Chain& chain = *message.add_chains();
+    chain.set_group(static_cast<uint32_t>(group));
+    for (const Link& link : view_.chains[group]) {
+      messages::Link& one = *chain.add_links();
+      one.set_server(link.server);
+      one.set_synchronised(link.synchronised);
+      one.set_since(link.since);
+    }
   }
   return message;
 }
 
-bool follow(View& view, const comm::Message& message) {
-  Reader reader(message);
+bool follow(View& view, const messages::View& told) {
   View fresh = view;
-  fresh.number = reader.number();
-  const int64_t base = reader.number();
-  if (fresh.number <= view.number || base > view.number) return false;
-  const bool whole = base == 0;
-  fresh.policy = static_cast<DeadWorker>(reader.number(0, 2));
-  fresh.barriers = reader.number();
-  fresh.ended = reader.number(0, 1) != 0;
-  fresh.failure = reader.text();
-  get_members(reader, comm::Role::server, whole, fresh.servers);
-  get_members(reader, comm::Role::worker, whole, fresh.workers);
-  get_chains(reader, whole, fresh);
+  fresh.number = told.number();
+  if (fresh.number <= view.number || told.since() > view.number) return false;
+  const bool whole = told.since() == 0;
+  fresh.policy = static_cast<DeadWorker>(in_range("View.policy", told.policy(), 0, 2));
+  fresh.barriers = told.barriers();
+  fresh.ended = told.ended();
+  fresh.failure = told.failure();
+  get_members("View.servers", told.servers(), told.server_count(), comm::Role::server, whole, fresh.servers);
+  get_members("View.workers", told.workers(), told.worker_count(), comm::Role::worker, whole, fresh.workers);
+  get_chains(told, whole, fresh);
   view = std::move(fresh);
   return true;
 }

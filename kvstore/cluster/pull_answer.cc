@@ -74,18 +74,17 @@ void send_when_there(const PullAnswerRef& answer, comm::Responder&& responder) {
   step(*answer);
 }
 
-NDArray rows_of(Runtime& runtime, const comm::Message& pull, const NDArray& value) {
-  Reader reader(pull);
-  for (int i = 0; i < 6; ++i) reader.number();
-  const int64_t width = reader.number(1, value.size());
-  LOOMIX_CHECK(pull.payload.size() == 1 && value.size() % width == 0, NetworkError,
+NDArray rows_of(Runtime& runtime, const Received<messages::Request>& request, const NDArray& value) {
+  const messages::Pull& pull = request.what.pull();
+  const std::vector<comm::Buffer>& payload = request.incoming.message.payload;
+  const int64_t width = in_range("Pull.row", pull.row(), 1, value.size());
+  LOOMIX_CHECK(payload.size() == 1 && value.size() % width == 0, NetworkError,
                "[KVStore] rows of {} elements were asked for; the shard has {} elements.", width,
                value.size());
-  const comm::Buffer& ids = pull.payload[0];
+  const comm::Buffer& ids = payload[0];
   const NDArray rows(value.engine(), Shape{static_cast<int64_t>(ids.size() / sizeof(int64_t)), width},
                      value.dtype(), Device::cpu());
-  const Request request(runtime, "kvstore_pull_rows", key_of_wire(reader.text()), 0);
-  take_rows(request, value, ids, rows);
+  take_rows(Request(runtime, "kvstore_pull_rows", key_of_wire(pull.key()), 0), value, ids, rows);
   return rows;
 }
 

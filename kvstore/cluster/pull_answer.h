@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "comm/endpoint.h"
+#include "kvstore/cluster/messages.h"
 #include "ndarray/ndarray.h"
 #include "symbol/executor/runtime.h"
 
@@ -30,6 +30,6 @@ PullAnswerRef answer_of_all(engine::Engine& engine, comm::Message head, std::vec
 void send_when_there(const PullAnswerRef& answer, comm::Responder&& responder);
 
 // The rows that a pull asks for. Throws NetworkError where there are none such.
-NDArray rows_of(Runtime& runtime, const comm::Message& pull, const NDArray& value);
+NDArray rows_of(Runtime& runtime, const Received<messages::Request>& request, const NDArray& value);
 
 }  // namespace loomix::kvstore

@@ -2,6 +2,7 @@
 #include "kvstore/cluster/reach.h"
 
 #include "base/log.h"
+#include "kvstore/cluster/messages.h"
 #include "kvstore/cluster/protocol.h"
 
 namespace loomix::kvstore {
@@ -53,11 +54,13 @@ void Reach::look() {
   if (waits) look_soon();
   const int64_t epoch = view_.number / kEpoch;  // a new scheduler knows nothing
   if (unreached == told_ && (epoch == told_epoch_ || told_.empty())) return;
-  comm::Message message;
-  message.command = kUnreached;
-  message.fields = {++tellings_};
+  messages::ToScheduler message;
+  messages::Unreached& tells = *message.mutable_unreached();
+  tells.set_number(++tellings_);
   for (const auto& [rank, incarnation] : unreached) {
-    message.fields.insert(message.fields.end(), {rank, static_cast<int64_t>(incarnation)});
+    messages::Node& server = *tells.add_servers();
+    server.set_rank(rank);
+    server.set_incarnation(incarnation);
     if (!told_.contains({rank, incarnation}))
       log(LogLevel::warning, "[KVStore] {} does not reach server {} at {}; the scheduler is told.",
           endpoint_.self().name.to_string(), rank, view_.servers[static_cast<size_t>(rank)].address);
@@ -66,7 +69,7 @@ void Reach::look() {
   told_epoch_ = epoch;
   comm::RequestOptions options;
   options.survive_restart = true;
-  endpoint_.request({comm::Role::scheduler, 0}, kToScheduler, std::move(message), std::move(options),
+  endpoint_.request({comm::Role::scheduler, 0}, kToScheduler, encode(message), std::move(options),
                     [this](comm::Reply&& reply) {
                       if (!reply.error) return;
                       told_epoch_ = -1;  // it is told again

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "kvstore/cluster/messages.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -36,10 +37,10 @@ Replica::Replica(const ServerParts& server, size_t group, Snapshots& snapshots,
       head_(place_),
       successor_(place_, [this] { commit(); }),
       copy_(place_, [this] { begin_with_copy(); }) {
-  place_.pass_on = [this](comm::Message entry, std::span<const comm::Message> applied) {
+  place_.pass_on = [this](comm::Message entry, const messages::Request& request) {
     successor_.add(++place_.last, std::move(entry));
     commit();
-    head_.on_applied(applied);
+    head_.on_applied(shards_in(request));
   };
   place_.on_work_done = [this] { head_.release_held_back(false); };
 }
@@ -70,11 +71,8 @@ void Replica::on_view(const View& view) {
     commit();
   }
   head_.on_view();
-  std::vector<comm::Incoming> now;
-  now.swap(future_);
-  for (comm::Incoming& incoming : now) {
-    incoming.message.command >= kHello ? on_chain(std::move(incoming)) : on_worker(std::move(incoming));
-  }
+  for (Received<messages::Request>& request : std::exchange(future_requests_, {})) take(std::move(request));
+  for (Received<messages::InChain>& message : std::exchange(future_messages_, {})) take(std::move(message));
 }
 
 void Replica::forget_state() {
@@ -87,19 +85,14 @@ void Replica::forget_state() {
 
 // Only places of a cluster's first view have their state without anybody giving it to them.
 void Replica::begin_with_snapshot() {
-  const std::optional<comm::Message> state = place_.snapshots.first_state(place_.group);
-  if (state) place_.shards->load(*state);
+  const std::optional<GroupCopy> copy = place_.snapshots.first_state(place_.group);
+  if (copy) place_.shards->load(copy->state, copy->arrays);
 }
 
 void Replica::begin_with_copy() {
   successor_.begin_anew();
   if (successor_.is_there()) successor_.greet();
   commit();
-}
-
-// Keeps a message of a view that has not come yet.
-bool Replica::must_wait(const comm::Incoming& incoming) const {
-  return incoming.message.fields.size() >= 2 && incoming.message.fields[0] > place_.view.number;
 }
 
 GroupNumbers Replica::numbers() const {
@@ -112,65 +105,67 @@ GroupNumbers Replica::numbers() const {
   return numbers;
 }
 
-void Replica::on_worker(comm::Incoming&& incoming) {
-  if (must_wait(incoming)) return future_.push_back(std::move(incoming));
-  head_.on_worker(std::move(incoming));
+void Replica::take(Received<messages::Request>&& request) {
+  if (request.what.view() > place_.view.number) return future_requests_.push_back(std::move(request));
+  head_.take(std::move(request));
 }
 
 // ---- the chain, from the place before ------------------------------------------------------------------------------
 
-void Replica::on_chain(comm::Incoming&& incoming) {
-  if (must_wait(incoming)) return future_.push_back(std::move(incoming));
-  const comm::Message& message = incoming.message;
-  if (message.fields.size() < 3 || message.fields[0] < place_.view.number || place_.position < 0)
-    return incoming.responder.fail("the message is of an earlier view.");
-  const int64_t index = message.fields[2];
+void Replica::take(Received<messages::InChain>&& message) {
+  if (message.what.view() > place_.view.number) return future_messages_.push_back(std::move(message));
+  comm::Responder& responder = message.incoming.responder;
+  if (message.what.view() < place_.view.number || place_.position < 0)
+    return responder.fail("the message is of an earlier view.");
   try {
-    switch (message.command) {
-      case kHello: return incoming.responder.reply(copy_.what_is_here(incoming.from));
-      case kConfirm: return confirm(std::move(incoming));
-      case kAppend: return on_append(std::move(incoming));
-      case kPiece:
-        if (std::optional<comm::Incoming> next = copy_.on_piece(std::move(incoming)))
-          on_chain(std::move(*next));
+    switch (message.what.what_case()) {
+      case messages::InChain::kHello:
+        return responder.reply(encode(copy_.what_is_here(message.incoming.from)));
+      case messages::InChain::kConfirm: return confirm(message.what.confirm().index(), std::move(responder));
+      case messages::InChain::kAppend: return on_append(std::move(message));
+      case messages::InChain::kPiece:
+        if (auto next = copy_.on_piece(std::move(message))) take(std::move(*next));
         return;
-      case kCut: incoming.responder.reply({}); return place_.on_cut_elsewhere(index);
-      default: incoming.responder.fail("the message is of no known kind.");
+      case messages::InChain::kCut:
+        responder.reply({});
+        return place_.on_cut_elsewhere(message.what.cut().round());
+      case messages::InChain::WHAT_NOT_SET: break;
     }
+    responder.fail("the message is of no kind that is known here.");
   } catch (const Error& error) {
     log(LogLevel::error, "[KVStore] server {} cannot follow in the chain of group {}: {}", place_.server.rank,
         place_.group, error.what());
-    incoming.responder.fail(error.what());
+    if (responder) responder.fail(error.what());
   }
 }
 
-void Replica::on_append(comm::Incoming&& incoming) {
-  const int64_t index = incoming.message.fields[2];
-  if (!place_.has_state) return incoming.responder.fail("there is no state yet.");
+void Replica::on_append(Received<messages::InChain>&& message) {
+  const int64_t index = message.what.append().index();
+  if (!place_.has_state) return message.incoming.responder.fail("there is no state yet.");
   if (index > place_.last + 1) {
-    ahead_.insert_or_assign(index, std::move(incoming));
+    ahead_.insert_or_assign(index, std::move(message));
     return;
   }
   if (index == place_.last + 1) {
-    comm::Message entry = std::move(incoming.message);
-    entry.command = static_cast<uint32_t>(entry.fields.at(3));
-    entry.fields.erase(entry.fields.begin(), entry.fields.begin() + 4);
-    place_.append(std::move(entry));
+    comm::Message entry;
+    entry.head = std::move(*message.what.mutable_append()->mutable_request());
+    entry.payload = std::move(message.incoming.message.payload);
+    const auto request = decode<messages::Request>(entry);
+    place_.append(std::move(entry), request);
   }
-  place_.when_committed(index, std::move(incoming.responder));
+  place_.when_committed(index, std::move(message.incoming.responder));
   const auto next = ahead_.find(place_.last + 1);
   if (next == ahead_.end()) return;
-  comm::Incoming following = std::move(next->second);
+  Received<messages::InChain> following = std::move(next->second);
   ahead_.erase(next);
   on_append(std::move(following));
 }
 
-void Replica::confirm(comm::Incoming&& incoming) {
-  const int64_t index = incoming.message.fields[2];
+void Replica::confirm(int64_t index, comm::Responder&& asker) {
   if (!place_.has_state || place_.position == 0)
-    return incoming.responder.fail("there is no state yet, or no place before.");
+    return asker.fail("there is no state yet, or no place before.");
   const Link before = place_.view.chains[place_.group][static_cast<size_t>(place_.position - 1)];
-  place_.when_committed(index, std::move(incoming.responder), [this, before](comm::Responder&& responder) {
+  place_.when_committed(index, std::move(asker), [this, before](comm::Responder&& responder) {
     responder.reply({});
     if (place_.position > 0 &&
         !place_.view.chains[place_.group][static_cast<size_t>(place_.position)].synchronised)
@@ -180,12 +175,15 @@ void Replica::confirm(comm::Incoming&& incoming) {
 
 // Tells the scheduler that this place has its state, as `before` has found, which asks for it in every view.
 void Replica::report(const Link& before) {
-  comm::Message message;
-  message.command = kSynchronised;
-  message.fields = {static_cast<int64_t>(place_.group), since_, before.server, before.since};
+  messages::ToScheduler message;
+  messages::Synchronised& told = *message.mutable_synchronised();
+  told.set_group(static_cast<uint32_t>(place_.group));
+  told.set_since(since_);
+  told.set_before(before.server);
+  told.set_before_since(before.since);
   comm::RequestOptions lasting = place_.chain_options();
   lasting.survive_restart = true;
-  place_.server.endpoint.request(kScheduler, kToScheduler, std::move(message), std::move(lasting),
+  place_.server.endpoint.request(kScheduler, kToScheduler, encode(message), std::move(lasting),
                                  [this, before, since = since_](comm::Reply&& reply) {
                                    if (reply.error && since == since_ && is_lost(reply.error)) report(before);
                                  });

@@ -23,28 +23,29 @@ class Replica {
           std::function<void(int64_t round)> on_cut);
 
   void on_view(const View& view);
-  void on_worker(comm::Incoming&& incoming);
-  void on_chain(comm::Incoming&& incoming);
+  void take(Received<messages::Request>&& request);
+  void take(Received<messages::InChain>&& message);
   void on_cut_elsewhere(int64_t round) { place_.on_cut_elsewhere(round); }
   GroupNumbers numbers() const;
 
  private:
-  bool must_wait(const comm::Incoming& incoming) const;
   void commit();
   void forget_state();
   void begin_with_snapshot();
   void begin_with_copy();
-  void on_append(comm::Incoming&& incoming);
-  void confirm(comm::Incoming&& incoming);
+  void on_append(Received<messages::InChain>&& message);
+  void confirm(int64_t index, comm::Responder&& responder);
   void report(const Link& before);
 
   Place place_;
   Head head_;
   Successor successor_;
   IncomingCopy copy_;
-  int64_t since_ = 0;                        // with which view this place came
-  std::map<int64_t, comm::Incoming> ahead_;  // entries that came before their turn; emptied by a new view
-  std::vector<comm::Incoming> future_;       // messages of views that are still to come
+  int64_t since_ = 0;  // with which view this place came
+  std::map<int64_t, Received<messages::InChain>>
+      ahead_;  // entries that came before their turn; emptied by a new view
+  std::vector<Received<messages::Request>> future_requests_;  // of views that are still to come
+  std::vector<Received<messages::InChain>> future_messages_;  // likewise
 };
 
 }  // namespace loomix::kvstore

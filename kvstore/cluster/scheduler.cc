@@ -4,17 +4,23 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "kvstore/cluster/chains.h"
+#include "kvstore/cluster/messages.h"
 #include "kvstore/cluster/node_metrics.h"
 #include "kvstore/cluster/protocol.h"
 
 namespace loomix::kvstore {
 namespace {
 
+// Of a view as it travels, at most: a member with a long address, a place in a chain, and the rest.
+constexpr size_t kMemberBytes = 300;
+constexpr size_t kLinkBytes = 40;
+constexpr size_t kViewBytes = 4096;
 constexpr auto kKeepRank = std::chrono::seconds(10);
 constexpr auto kLastWords = std::chrono::seconds(3);  // until a server that does not leave is not waited for
 
@@ -26,21 +32,15 @@ struct Told {
   std::vector<std::pair<int32_t, uint64_t>> departed;  // workers that said goodbye to it
 };
 
-Told read_told(const comm::Message& message, int64_t workers) {
-  comm::Message view = message;
-  Reader reader(view);
-  reader.number();
+Told read_told(const messages::Register& message, int64_t workers) {
   Told told;
-  told.barriers = reader.number();
-  told.least_epoch = reader.number(0, kEpoch / 2 - 1);
-  const int64_t departed = reader.number(0, workers);
-  for (int64_t i = 0; i < departed; ++i) {
-    const auto rank = static_cast<int32_t>(reader.number(0, workers - 1));
-    told.departed.emplace_back(rank, static_cast<uint64_t>(reader.number()));
+  told.barriers = message.barriers();
+  told.least_epoch = in_range("Register.least_epoch", message.least_epoch(), 0, kEpoch / 2 - 1);
+  for (const messages::Node& worker : message.departed()) {
+    in_range("Register.departed.rank", worker.rank(), 0, workers - 1);
+    told.departed.emplace_back(worker.rank(), worker.incarnation());
   }
-  view.fields.erase(view.fields.begin(), view.fields.begin() + 4 + 2 * departed);
-  view.texts.erase(view.texts.begin());
-  if (view.fields.at(0) > 0) follow(told.view, view);
+  if (message.view().number() > 0) follow(told.view, message.view());
   return told;
 }
 
@@ -88,18 +88,17 @@ struct Scheduler::Core {
   }
   int places() const { return std::clamp(options.replicas, 1, options.servers); }  // of a chain
 
-  // A view has to fit into a message: an address of each node, and numbers of nodes and of places in chains.
+  // A view has to fit into the head of a message.
   void check_size() const {
-    const comm::Limits& limits = options.endpoint.limits;
+    const size_t most = options.endpoint.limits.header_bytes;
     const auto servers = static_cast<size_t>(options.servers);
     const size_t nodes = servers + static_cast<size_t>(options.workers);
-    const size_t texts = nodes + 2;
-    const size_t fields = 6 * nodes + servers * (2 + 3 * static_cast<size_t>(places())) + 16;
-    LOOMIX_CHECK(
-        texts <= limits.texts && fields <= limits.fields, ValueError,
-        "[KVStore] a view of {} servers with {} copies and {} workers takes a message of {} texts and "
-        "{} numbers; at most {} and {} are allowed.",
-        options.servers, places(), options.workers, texts, fields, limits.texts, limits.fields);
+    const size_t bytes =
+        nodes * kMemberBytes + servers * static_cast<size_t>(places()) * kLinkBytes + kViewBytes;
+    LOOMIX_CHECK(bytes <= most, ValueError,
+                 "[KVStore] a view of {} servers with {} copies and {} workers takes a message of {} bytes; "
+                 "at most {} are allowed.",
+                 options.servers, places(), options.workers, bytes, most);
   }
   Member* member(const comm::NodeName& name) { return find_member(view, name); }
 
@@ -131,38 +130,36 @@ struct Scheduler::Core {
 
   void on_message(comm::Incoming&& incoming) {
     if (!incoming.responder) return;  // a notice is none of ours
-    switch (incoming.message.command) {
-      case kRegister: return enter(std::move(incoming));
-      case kBarrier: return arrive(std::move(incoming));
-      case kAskRank: return give_rank(std::move(incoming));
-      case kLeaving: return leaving(std::move(incoming));
-      case kSynchronised: return synchronised(std::move(incoming));
-      case kUnreached: return learn_who_is_unreached(std::move(incoming));
-      default: incoming.responder.fail("the message is of no known kind.");
+    const auto told = decode<messages::ToScheduler>(incoming.message);
+    switch (told.what_case()) {
+      case messages::ToScheduler::kRegister: return enter(std::move(incoming), told.register_());
+      case messages::ToScheduler::kBarrier: return arrive(std::move(incoming), told.barrier().number());
+      case messages::ToScheduler::kAskRank: return give_rank(std::move(incoming));
+      case messages::ToScheduler::kLeaving: return leaving(std::move(incoming), told.leaving().why());
+      case messages::ToScheduler::kSynchronised:
+        return synchronised(std::move(incoming), told.synchronised());
+      case messages::ToScheduler::kUnreached:
+        return learn_who_is_unreached(std::move(incoming), told.unreached());
+      case messages::ToScheduler::WHAT_NOT_SET: break;
     }
+    incoming.responder.fail("the message is of no kind that is known here.");
   }
 
-  void enter(comm::Incoming&& incoming) {
+  void enter(comm::Incoming&& incoming, const messages::Register& message) {
     Member* const known = member(incoming.from.name);
-    if (known == nullptr || incoming.message.texts.empty()) {
+    if (known == nullptr) {
       return incoming.responder.fail(fmt::format("{} is none of {} servers and {} workers.",
                                                  incoming.from.name.to_string(), view.servers.size(),
                                                  view.workers.size()));
     }
-    const int64_t version = incoming.message.fields.empty() ? 0 : incoming.message.fields[0];
-    if (version != kKVStoreVersion) {
+    if (message.version() != kKVStoreVersion) {
       return incoming.responder.fail(fmt::format(
           "{} at {} speaks version {} of the parameter server's protocol, and the scheduler {}; install the "
           "same release everywhere.",
-          incoming.from.name.to_string(), incoming.message.texts[0], version, kKVStoreVersion));
+          incoming.from.name.to_string(), message.address(), message.version(), kKVStoreVersion));
     }
     if (view.number == 0 && !view.failure.empty()) return incoming.responder.fail(view.failure);
-    Told told;
-    try {
-      told = read_told(incoming.message, static_cast<int64_t>(view.workers.size()));
-    } catch (const NetworkError& error) {
-      return incoming.responder.fail(error.what());
-    }
+    Told told = read_told(message, static_cast<int64_t>(view.workers.size()));
     if (told.view.number > 0 && (told.view.servers.size() != view.servers.size() ||
                                  told.view.workers.size() != view.workers.size())) {
       return incoming.responder.fail(
@@ -170,16 +167,16 @@ struct Scheduler::Core {
                       incoming.from.name.to_string(), told.view.servers.size(), told.view.workers.size(),
                       view.servers.size(), view.workers.size()));
     }
-    if (view.number == 0) return gather(std::move(incoming), std::move(told));
+    if (view.number == 0) return gather(std::move(incoming), message.address(), std::move(told));
     if (is_replaced(*known, incoming.from, life_of(told, incoming.from)))
       return refuse_as_replaced(incoming.responder, incoming.from.name);
     // A view of a predecessor that nobody had told of: what comes from here must come after it.
     const bool behind = told.view.number > view.number;
     if (behind) view.number = next_epoch(told.view.number);
-    if (admit(*known, incoming.from, incoming.message.texts[0]) || behind) change();
+    if (admit(*known, incoming.from, message.address()) || behind) change();
     if (incoming.from.name.role == comm::Role::worker) learn_of_barriers(told.barriers);
     changes.note(view);  // for its barriers, which are no change that is told
-    incoming.responder.reply(changes.since(0));
+    incoming.responder.reply(encode(changes.since(0)));
   }
 
   // Whether another process with this name came after it.
@@ -213,7 +210,7 @@ struct Scheduler::Core {
   }
 
   // Until there is a view: all must come or, where a predecessor had one, all that were up in its last one.
-  void gather(comm::Incoming&& incoming, Told&& told) {
+  void gather(comm::Incoming&& incoming, const std::string& address, Told&& told) {
     const int64_t life = life_of(told, incoming.from);
     barriers_told = std::max(barriers_told, told.barriers);
     least_epoch = std::max(least_epoch, told.least_epoch);
@@ -229,7 +226,7 @@ struct Scheduler::Core {
     }
     newcomer.id = incoming.from;
     newcomer.life = life;
-    newcomer.address = incoming.message.texts[0];
+    newcomer.address = address;
     newcomer.gone = false;
     newcomer.responders.push_back(std::move(incoming.responder));
     begin_if_all_came();
@@ -309,7 +306,7 @@ struct Scheduler::Core {
     for (auto& [name, newcomer] : newcomers) admit(*member(name), newcomer.id, newcomer.address);
     change();
     for (auto& [name, newcomer] : newcomers) {
-      for (comm::Responder& responder : newcomer.responders) responder.reply(changes.since(0));
+      for (comm::Responder& responder : newcomer.responders) responder.reply(encode(changes.since(0)));
     }
   }
 
@@ -318,15 +315,14 @@ struct Scheduler::Core {
     view.failure = reason;
   }
 
-  void learn_who_is_unreached(comm::Incoming&& incoming) {
+  void learn_who_is_unreached(comm::Incoming&& incoming, const messages::Unreached& told) {
     const Member* const known = member(incoming.from.name);
-    const std::vector<int64_t>& fields = incoming.message.fields;
-    if (known == nullptr || incoming.from.name.role != comm::Role::server || known->id != incoming.from ||
-        fields.size() % 2 != 1 || fields.size() / 2 > view.servers.size())
+    if (known == nullptr || incoming.from.name.role != comm::Role::server || known->id != incoming.from)
       return incoming.responder.fail("only servers of the cluster say whom they do not reach.");
+    const bool news = heard.learn(view, incoming.from, told);
     incoming.responder.reply({});
-    if (!heard.learn(view, incoming.from, fields)) return;
-    if (fields.size() == 1)
+    if (!news) return;
+    if (told.servers().empty())
       log(LogLevel::warning, "[KVStore] server {} reaches all servers that are there.",
           incoming.from.name.rank);
     if (std::exchange(listening, true)) return;
@@ -347,19 +343,18 @@ struct Scheduler::Core {
       comm::TimePoint& kept = given[one.id.name];
       if (one.up || has_come(one) || kept > now) continue;
       kept = now + kKeepRank;
-      comm::Message reply;
-      reply.fields = {one.id.name.rank};
-      return incoming.responder.reply(std::move(reply));
+      messages::Rank reply;
+      reply.set_rank(one.id.name.rank);
+      return incoming.responder.reply(encode(reply));
     }
     incoming.responder.fail(
         fmt::format("all {} {}s of the cluster are there already.", members.size(), name_of(role)));
   }
 
-  void leaving(comm::Incoming&& incoming) {
+  void leaving(comm::Incoming&& incoming, const std::string& why) {
     const Member* const known = member(incoming.from.name);
-    if (known == nullptr || known->id != incoming.from || incoming.message.texts.empty())
+    if (known == nullptr || known->id != incoming.from)
       return incoming.responder.fail("only members of the cluster leave it.");
-    const std::string& why = incoming.message.texts[0];
     if (known->id.name.role == comm::Role::server && !why.empty()) {
       if (view.failure.empty()) view.failure = fmt::format("{}: {}", known->id.name.to_string(), why);
       change();
@@ -434,21 +429,27 @@ struct Scheduler::Core {
     if (watch.by != to.incarnation) watch = {to.incarnation, 0, false};
     if (watch.busy || watch.has >= view.number) return;
     watch.busy = true;
+    messages::FromScheduler message;
+    *message.mutable_view() = changes.since(watch.has);
     comm::RequestOptions request;
     request.retry_after = options.retry_after;
-    endpoint.request(to.name, kViews, changes.since(watch.has), std::move(request),
-                     [this, to, sent = view.number](comm::Reply&& reply) { heard_of(to, sent, reply); });
+    endpoint.request(to.name, kViews, encode(message), std::move(request),
+                     [this, to, sent = view.number](comm::Reply&& reply) {
+                       const auto here = decode_reply<messages::ViewHere>(reply);
+                       heard_of(to, sent, reply.error ? std::nullopt : std::optional(here.number()));
+                     });
   }
 
-  void heard_of(const comm::NodeId& to, int64_t sent, const comm::Reply& reply) {
+  // The node has the view with the number `has`, or did not answer.
+  void heard_of(const comm::NodeId& to, int64_t sent, std::optional<int64_t> has) {
     Watch& watch = watches[to.name];
     if (watch.by != to.incarnation) return;
     watch.busy = false;
     const int64_t had = watch.has;
-    if (!reply.error) watch.has = reply.message.fields.empty() ? 0 : reply.message.fields[0];
+    watch.has = has.value_or(had);
     const Member* const known = member(to.name);
     if (!known->up || known->id != to) return;
-    if (reply.error) return endpoint.after(options.retry_after, [this, to] { tell_again(to); });
+    if (!has) return endpoint.after(options.retry_after, [this, to] { tell_again(to); });
     if (sent != view.number || watch.has < had) tell(to);
   }
 
@@ -457,14 +458,11 @@ struct Scheduler::Core {
     if (known->up && known->id == to) tell(to);
   }
 
-  void arrive(comm::Incoming&& incoming) {
+  void arrive(comm::Incoming&& incoming, int64_t number) {
     const Member* const known = member(incoming.from.name);
     if (known == nullptr || incoming.from.name.role != comm::Role::worker || known->id != incoming.from)
       return incoming.responder.fail("only workers of the cluster meet at its barrier.");
     if (!view.failure.empty()) return incoming.responder.fail(view.failure);
-    if (incoming.message.fields.size() != 1)
-      return incoming.responder.fail("the number of a barrier is missing.");
-    const int64_t number = incoming.message.fields[0];
     learn_of_barriers(number - 1);
     if (number <= view.barriers) return incoming.responder.reply({});
     at_barrier.insert_or_assign(incoming.from.name.rank, Arrival{number, std::move(incoming.responder)});
@@ -491,31 +489,29 @@ struct Scheduler::Core {
       if (counts && !at_barrier.contains(worker.id.name.rank)) return;
     }
     passing = view.barriers + 1;
-    comm::Message message;
-    message.command = kPassing;
-    message.fields = {passing};
+    messages::FromScheduler message;
+    message.mutable_passing()->set_number(passing);
     comm::RequestOptions request;
     request.deadline = std::chrono::hours(24);  // those who wait here have deadlines of their own
     request.retry_after = options.retry_after;
     request.survive_restart = true;
     for (const Member& server : view.servers) {
-      endpoint.request(server.id.name, kViews, message, request,
+      endpoint.request(server.id.name, kViews, encode(message), request,
                        [this, number = passing](comm::Reply&& reply) {
                          if (!reply.error) learn_of_barriers(number);
                        });
     }
   }
 
-  void synchronised(comm::Incoming&& incoming) {
+  void synchronised(comm::Incoming&& incoming, const messages::Synchronised& told) {
     incoming.responder.reply({});
-    const std::vector<int64_t>& fields = incoming.message.fields;
-    if (fields.size() != 4 || fields[0] < 0 || static_cast<size_t>(fields[0]) >= view.chains.size()) return;
-    Chain& chain = view.chains[static_cast<size_t>(fields[0])];
+    if (told.group() >= view.chains.size()) return;
+    Chain& chain = view.chains[told.group()];
     if (chain.size() < 2) return;
     Link& last = chain.back();
     const Link& before = chain[chain.size() - 2];
-    if (last.synchronised || last.server != incoming.from.name.rank || last.since != fields[1] ||
-        before.server != fields[2] || before.since != fields[3])
+    if (last.synchronised || last.server != incoming.from.name.rank || last.since != told.since() ||
+        before.server != told.before() || before.since != told.before_since())
       return;
     last.synchronised = true;
     change();

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "kvstore/cluster/membership.h"
+#include "kvstore/cluster/messages.h"
 #include "kvstore/cluster/node_metrics.h"
 #include "kvstore/cluster/reach.h"
 #include "kvstore/cluster/replica.h"
@@ -27,14 +28,14 @@ struct Server::Core {
       if (!incoming.responder) return;                      // a notice is none of ours
       if (incoming.from.name.role != comm::Role::worker || !is_rank(incoming.from.name.rank, known.workers))
         return incoming.responder.fail("only workers push and pull.");
-      if (Replica* const replica = replica_for(incoming)) replica->on_worker(std::move(incoming));
+      hand_on<messages::Request>(std::move(incoming), early_requests);
     });
     endpoint.serve(kChain, [this](comm::Incoming&& incoming) {
       const engine::ForTask never_waits(runtime.engine());
       if (!incoming.responder) return;
       if (incoming.from.name.role != comm::Role::server || !is_rank(incoming.from.name.rank, known.servers))
         return incoming.responder.fail("only servers are in chains.");
-      if (Replica* const replica = replica_for(incoming)) replica->on_chain(std::move(incoming));
+      hand_on<messages::InChain>(std::move(incoming), early_messages);
     });
     reach = std::make_unique<Reach>(endpoint, options.endpoint.dead_after / 2);
     membership = std::make_unique<Membership>(
@@ -59,17 +60,18 @@ struct Server::Core {
     return rank >= 0 && (known.number == 0 || static_cast<size_t>(rank) < members.size());
   }
 
-  // Null: refused, or kept until there is a view.
-  Replica* replica_for(comm::Incoming& incoming) {
-    const comm::Message& message = incoming.message;
-    if (message.fields.size() < 3 || message.fields[1] < 0 ||
-        (!replicas.empty() && static_cast<size_t>(message.fields[1]) >= replicas.size())) {
-      incoming.responder.fail("the message names no group of this cluster.");
-      return nullptr;
-    }
-    if (!replicas.empty()) return replicas[static_cast<size_t>(message.fields[1])].get();
-    before_view.push_back(std::move(incoming));
-    return nullptr;
+  // To the replica of its group; `early` keeps it until there is a view.
+  template <class M>
+  void hand_on(comm::Incoming&& incoming, std::vector<Received<M>>& early) {
+    M what = decode<M>(incoming.message);
+    if (replicas.empty()) return early.push_back({std::move(incoming), std::move(what)});
+    hand_on(Received<M>{std::move(incoming), std::move(what)});
+  }
+  template <class M>
+  void hand_on(Received<M>&& message) {
+    if (message.what.group() >= replicas.size())
+      return message.incoming.responder.fail("the message names no group of this cluster.");
+    replicas[message.what.group()]->take(std::move(message));
   }
 
   void take(const View& view) {
@@ -87,10 +89,9 @@ struct Server::Core {
       if (!failure.empty()) return;
       failure = why;
     }
-    comm::Message message;
-    message.command = kLeaving;
-    message.texts = {why};
-    endpoint.request({comm::Role::scheduler, 0}, kToScheduler, std::move(message), {}, [](comm::Reply&&) {});
+    messages::ToScheduler message;
+    message.mutable_leaving()->set_why(why);
+    endpoint.request({comm::Role::scheduler, 0}, kToScheduler, encode(message), {}, [](comm::Reply&&) {});
   }
 
   // Heads of groups that nobody pushes to have no rounds of their own.
@@ -101,11 +102,11 @@ struct Server::Core {
         replicas[other]->on_cut_elsewhere(round);
         continue;
       }
-      comm::Message message;
-      message.command = kCut;
-      message.fields = {known.number, static_cast<int64_t>(other), round};
-      endpoint.request(known.head_member(other).id.name, kChain, std::move(message), {},
-                       [](comm::Reply&&) {});
+      messages::InChain message;
+      message.set_view(known.number);
+      message.set_group(static_cast<uint32_t>(other));
+      message.mutable_cut()->set_round(round);
+      endpoint.request(known.head_member(other).id.name, kChain, encode(message), {}, [](comm::Reply&&) {});
     }
   }
 
@@ -129,12 +130,8 @@ struct Server::Core {
     }
     for (const auto& replica : replicas) replica->on_view(view);
     reach->on_view(view);
-    for (comm::Incoming& incoming : std::exchange(before_view, {})) {
-      Replica* const replica = replica_for(incoming);
-      if (replica == nullptr) continue;
-      incoming.message.command >= kHello ? replica->on_chain(std::move(incoming))
-                                         : replica->on_worker(std::move(incoming));
-    }
+    for (auto& request : std::exchange(early_requests, {})) hand_on(std::move(request));
+    for (auto& message : std::exchange(early_messages, {})) hand_on(std::move(message));
   }
 
   Runtime& runtime;
@@ -144,9 +141,10 @@ struct Server::Core {
   comm::Endpoint& endpoint;  // link->endpoint, which is null while it ends
   const ServerParts parts;
   View known;
-  std::unique_ptr<Snapshots> snapshots;            // from the first view on
-  std::vector<std::unique_ptr<Replica>> replicas;  // by group, likewise
-  std::vector<comm::Incoming> before_view;         // emptied by the first view
+  std::unique_ptr<Snapshots> snapshots;                     // from the first view on
+  std::vector<std::unique_ptr<Replica>> replicas;           // by group, likewise
+  std::vector<Received<messages::Request>> early_requests;  // emptied by the first view
+  std::vector<Received<messages::InChain>> early_messages;  // likewise
   std::unique_ptr<Reach> reach;
   std::unique_ptr<Membership> membership;
   bool closing = false;                          // of the endpoint's thread, like all of these

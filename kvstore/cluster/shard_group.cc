@@ -11,21 +11,13 @@ namespace loomix::kvstore {
 namespace {
 
 constexpr int64_t kMostWorkers = 1 << 16;
+constexpr int64_t kMostStates = 16;  // arrays that an optimizer keeps of a shard
 
-// The fields of an entry after {view, group}.
-struct Entry {
-  explicit Entry(const comm::Message& message) : reader(message) {
-    reader.number();
-    reader.number();
-    worker = static_cast<size_t>(reader.number(0, kMostWorkers - 1));
-    life = reader.number();
-  }
-  Reader reader;
-  size_t worker;
-  int64_t life;
-};
+size_t worker_of(const messages::Request& request) {
+  return static_cast<size_t>(in_range("Request.worker", request.worker(), 0, kMostWorkers - 1));
+}
 
-DType to_dtype(int64_t number) {
+DType to_dtype(int32_t number) {
   const auto dtype = static_cast<DType>(number);
   LOOMIX_CHECK(dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16 ||
                    dtype == DType::bfloat16 || dtype == DType::int32 || dtype == DType::int64 ||
@@ -39,9 +31,9 @@ bool never_pushed(const std::vector<int64_t>& pushed) {
   return std::all_of(pushed.begin(), pushed.end(), [](int64_t count) { return count == 0; });
 }
 
-OptimizerSpec spec_of(const std::vector<std::string>& texts) {
-  OptimizerSpec spec{texts[0], {}};
-  for (size_t i = 1; i < texts.size(); i += 2) spec.settings.emplace_back(texts[i], texts[i + 1]);
+OptimizerSpec spec_of(const messages::Optimizer& message) {
+  OptimizerSpec spec{message.name(), {}};
+  for (const auto& setting : message.settings()) spec.settings.emplace_back(setting.name(), setting.value());
   return spec;
 }
 
@@ -52,112 +44,113 @@ const ShardGroup::ShardValue* ShardGroup::find_shard(const std::string& key, int
   return found == shards_.end() ? nullptr : &found->second;
 }
 
-ShardGroup::Check ShardGroup::check(const comm::Message& message) const {
-  Entry entry(message);
-  const int64_t known = entry.worker < lives_.size() ? lives_[entry.worker] : 0;
-  if (message.command == kJoin) {
-    if (entry.life > known || (entry.life == known && counts(entry.worker))) return {Verdict::apply, {}};
-    return {Verdict::refuse, fmt::format("worker {} was started again since.", entry.worker)};
+// None: the worker has joined as what it is.
+std::optional<ShardGroup::Check> ShardGroup::check_life(const messages::Request& entry) const {
+  const size_t worker = worker_of(entry);
+  const int64_t known = worker < lives_.size() ? lives_[worker] : 0;
+  if (entry.has_join()) {
+    if (entry.life() > known || (entry.life() == known && counts(worker))) return std::nullopt;
+    return Check{Verdict::refuse, fmt::format("worker {} was started again since.", worker)};
   }
-  if (entry.life != known || !counts(entry.worker))
-    return {Verdict::refuse, fmt::format("worker {} has not joined as what it is now.", entry.worker)};
-  if (message.command == kSetOptimizer) {
-    const std::vector<std::string>& texts = message.texts;
-    LOOMIX_CHECK(texts.size() % 2 == 1, NetworkError, "[KVStore] an optimizer came with {} texts.",
-                 texts.size());
+  if (entry.life() == known && counts(worker)) return std::nullopt;
+  return Check{Verdict::refuse, fmt::format("worker {} has not joined as what it is now.", worker)};
+}
+
+ShardGroup::Check ShardGroup::check(const messages::Request& entry,
+                                    std::span<const comm::Buffer> payload) const {
+  if (entry.has_push()) return check(entry, entry.push(), only_part(payload));
+  if (std::optional<Check> refused = check_life(entry)) return *refused;
+  if (entry.has_init()) return check_init(entry, only_part(payload));
+  if (entry.has_optimizer()) {
     try {
-      make_optimizer(runtime_, spec_of(texts), code_);
+      make_optimizer(runtime_, spec_of(entry.optimizer()), code_);
     } catch (const ValueError& error) {
       return {Verdict::refuse, error.what()};
     }
     return {Verdict::apply, {}};
   }
-  const int64_t part = entry.reader.number();
-  const std::string& key = entry.reader.text();
-  const ShardValue* const shard = find_shard(key, part);
-  LOOMIX_CHECK(message.payload.size() == 1, NetworkError,
-               "[KVStore] {} payload parts came for key {}; expected 1.", message.payload.size(),
-               to_text(key_of_wire(key)));
-  if (message.command == kInit) {
-    const DType dtype = to_dtype(entry.reader.number());
-    entry.reader.number(0, 2);
-    entry.reader.number();
-    LOOMIX_CHECK(entry.reader.number(1, kMostWorkers) > static_cast<int64_t>(entry.worker), NetworkError,
-                 "[KVStore] worker {} is none of the workers.", entry.worker);
-    if (shard == nullptr) return {Verdict::apply, {}};
-    const NDArray& value = shard->value[0];
-    if (value.dtype() == dtype && value.bytes() == static_cast<int64_t>(message.payload[0].size()))
-      return {Verdict::again, {}};
-    return {Verdict::refuse,
-            fmt::format("key {} has {} elements of {} here, and worker {} brings {} bytes of {}.",
-                        to_text(key_of_wire(key)), value.size(), name_of(value.dtype()), entry.worker,
-                        message.payload[0].size(), name_of(dtype))};
-  }
-  LOOMIX_CHECK(message.command == kPush, NetworkError, "[KVStore] a message of kind {} is no entry.",
-               message.command);
+  LOOMIX_CHECK(entry.has_join(), NetworkError, "[KVStore] a Request of kind {} is no entry.",
+               static_cast<int>(entry.what_case()));
+  return {Verdict::apply, {}};
+}
+
+ShardGroup::Check ShardGroup::check_init(const messages::Request& entry, const comm::Buffer& bytes) const {
+  const messages::Init& init = entry.init();
+  const std::string key = to_text(key_of_wire(init.key()));
+  const DType dtype = to_dtype(init.dtype());
+  in_range("Init.mode", init.mode(), 0, 2);
+  in_range("Init.workers", init.workers(), entry.worker() + int64_t{1}, kMostWorkers);
+  const ShardValue* const shard = find_shard(init.key(), init.part());
+  if (shard == nullptr) return {Verdict::apply, {}};
+  const NDArray& value = shard->value[0];
+  if (value.dtype() == dtype && value.bytes() == static_cast<int64_t>(bytes.size()))
+    return {Verdict::again, {}};
+  return {Verdict::refuse,
+          fmt::format("key {} has {} elements of {} here, and worker {} brings {} bytes of {}.", key,
+                      value.size(), name_of(value.dtype()), entry.worker(), bytes.size(), name_of(dtype))};
+}
+
+ShardGroup::Check ShardGroup::check(const messages::Request& sender, const messages::Push& push,
+                                    const comm::Buffer& bytes) const {
+  if (std::optional<Check> refused = check_life(sender)) return *refused;
+  const ShardValue* const shard = find_shard(push.key(), push.part());
   if (shard == nullptr) return {Verdict::early, {}};
-  const int64_t number = entry.reader.number();
-  LOOMIX_CHECK(entry.worker < shard->pushed.size(), NetworkError,
-               "[KVStore] worker {} pushed key {}; expected workers 0 to {}.", entry.worker,
-               to_text(key_of_wire(key)), shard->pushed.size() - 1);
-  Packing::read(entry.reader).check(message.payload[0], shard->value[0].size(), shard->value[0].dtype());
-  const int64_t done = shard->pushed[entry.worker];
-  return {number <= done ? Verdict::again : number == done + 1 ? Verdict::apply : Verdict::early, {}};
+  in_range("Request.worker", sender.worker(), 0, static_cast<int64_t>(shard->pushed.size()) - 1);
+  const NDArray& value = shard->value[0];
+  Packing::read(push.packing()).check(bytes, value.size(), value.dtype());
+  const int64_t done = shard->pushed[sender.worker()];
+  const bool again = push.number() <= done;
+  return {again ? Verdict::again : push.number() == done + 1 ? Verdict::apply : Verdict::early, {}};
 }
 
-void ShardGroup::apply(const comm::Message& message) {
-  Entry entry(message);
-  switch (message.command) {
-    case kJoin:
-    case kLeave: {
-      if (lives_.size() <= entry.worker) lives_.resize(entry.worker + 1);
-      if (left_.size() <= entry.worker) left_.resize(entry.worker + 1);
-      const bool back = message.command == kJoin && left_[entry.worker];
-      lives_[entry.worker] = entry.life;
-      left_[entry.worker] = message.command == kLeave;
-      for (auto& [id, shard] : shards_) {
-        // Who was left out goes on where the others are.
-        if (back && setup_.mode == Mode::sync && entry.worker < shard.pushed.size())
-          shard.pushed[entry.worker] = std::max(shard.pushed[entry.worker], shard.version);
-        complete_rounds(id, shard);
-        for (auto& [number, round] : shard.rounds) add_prefix(id, shard, number, round);
-      }
-      return;
-    }
-    case kSetOptimizer: {
-      optimizer_ = make_optimizer(runtime_, spec_of(message.texts), code_);
-      return;
-    }
-    case kInit: return init(message);
-    default: return push(message);
+void ShardGroup::apply(const messages::Request& entry, std::span<const comm::Buffer> payload) {
+  if (entry.has_init()) {
+    init(entry.init(), only_part(payload));
+  } else if (entry.has_optimizer()) {
+    optimizer_ = make_optimizer(runtime_, spec_of(entry.optimizer()), code_);
+  } else {
+    take_in(entry);
   }
 }
 
-void ShardGroup::init(const comm::Message& message) {
-  Entry entry(message);
-  const int64_t part = entry.reader.number();
-  const DType dtype = to_dtype(entry.reader.number());
-  setup_.mode = static_cast<Mode>(entry.reader.number());
-  setup_.staleness = entry.reader.number();
-  ShardValue& shard = shards_[{entry.reader.text(), part}];
-  shard.pushed.resize(static_cast<size_t>(entry.reader.number()));
-  const NDArray given = array_of(runtime_.engine(), message.payload[0], dtype);
+// A worker joins, or is left out.
+void ShardGroup::take_in(const messages::Request& entry) {
+  const size_t worker = worker_of(entry);
+  if (lives_.size() <= worker) lives_.resize(worker + 1);
+  if (left_.size() <= worker) left_.resize(worker + 1);
+  const bool back = entry.has_join() && left_[worker];
+  lives_[worker] = entry.life();
+  left_[worker] = entry.has_leave();
+  for (auto& [id, shard] : shards_) {
+    // Who was left out goes on where the others are.
+    if (back && setup_.mode == Mode::sync && worker < shard.pushed.size())
+      shard.pushed[worker] = std::max(shard.pushed[worker], shard.version);
+    complete_rounds(id, shard);
+    for (auto& [number, round] : shard.rounds) add_prefix(id, shard, number, round);
+  }
+}
+
+void ShardGroup::init(const messages::Init& init, const comm::Buffer& bytes) {
+  const DType dtype = to_dtype(init.dtype());
+  setup_.mode = static_cast<Mode>(init.mode());
+  setup_.staleness = init.staleness();
+  ShardValue& shard = shards_[{init.key(), init.part()}];
+  shard.pushed.resize(init.workers());
+  const NDArray given = array_of(runtime_.engine(), bytes, dtype);
   shard.value[0] = copy_to(given, Device::cpu());
   shard.value[1] = NDArray(runtime_.engine(), given.shape(), dtype, Device::cpu());
   value_bytes_ += static_cast<size_t>(given.bytes());
 }
 
-void ShardGroup::push(const comm::Message& message) {
-  Entry entry(message);
-  const int64_t part = entry.reader.number();
-  const ShardId id{entry.reader.text(), part};
+void ShardGroup::push(const messages::Request& sender, const messages::Push& push,
+                      const comm::Buffer& bytes) {
+  const ShardId id{push.key(), push.part()};
   ShardValue& shard = shards_.at(id);
-  const int64_t number = entry.reader.number();
-  const bool large = message.payload[0].size() > kSmallItem;  // others are not worth being counted
-  Given given{true, Packing::read(entry.reader),
-              large ? backlog_->count(message.payload[0]) : message.payload[0]};
+  const int64_t number = push.number();
+  const bool large = bytes.size() > kSmallItem;  // others are not worth being counted
+  Given given{true, Packing::read(push.packing()), large ? backlog_->count(bytes) : bytes};
   if (never_pushed(shard.pushed)) ++begun_;
-  shard.pushed[entry.worker] = number;
+  shard.pushed.at(sender.worker()) = number;
   if (setup_.mode != Mode::sync) {
     const Request request(runtime_, "kvstore_update", key_of_wire(id.first), 0);
     update(request, id, shard, {}, {&given, 1});
@@ -167,28 +160,26 @@ void ShardGroup::push(const comm::Message& message) {
   round.given.resize(shard.pushed.size());
   round.came.resize(shard.pushed.size());
   held_ += given.bytes.size();
-  round.given[entry.worker] = std::move(given);
-  round.came[entry.worker] = true;
+  round.given[sender.worker()] = std::move(given);
+  round.came[sender.worker()] = true;
   complete_rounds(id, shard);
   if (const auto left = shard.rounds.find(number); left != shard.rounds.end())
     add_prefix(id, shard, number, left->second);
 }
 
-std::optional<NDArray> ShardGroup::find(const comm::Message& pull) const {
-  Entry entry(pull);
-  const int64_t part = entry.reader.number();
-  const int64_t number = entry.reader.number();
-  const ShardValue* const shard = find_shard(entry.reader.text(), part);
+std::optional<NDArray> ShardGroup::find(const messages::Request& sender, const messages::Pull& pull) const {
+  const ShardValue* const shard = find_shard(pull.key(), pull.part());
   if (shard == nullptr) return std::nullopt;
   LOOMIX_CHECK(shard->optimizer.failure.empty(), StateError, "{}", shard->optimizer.failure);
   const NDArray& newest = shard->value[shard->newest];
+  const int64_t number = pull.number();
   if (setup_.mode == Mode::sync) {
     if (shard->version < number) return std::nullopt;
     // Later than asked for: a worker that was started again repeats its last round.
     const bool before = shard->version == number + 1 && shard->has_previous;
     return before ? shard->value[1 - shard->newest] : newest;
   }
-  if (entry.worker < shard->pushed.size() && shard->pushed[entry.worker] < number) return std::nullopt;
+  if (sender.worker() < shard->pushed.size() && shard->pushed[sender.worker()] < number) return std::nullopt;
   if (setup_.mode == Mode::ssp) {
     for (size_t worker = 0; worker < shard->pushed.size(); ++worker) {
       if (counts(worker) && shard->pushed[worker] < number - setup_.staleness) return std::nullopt;
@@ -212,31 +203,33 @@ void ShardGroup::count(GroupNumbers& numbers) const {
   }
 }
 
-comm::Message ShardGroup::known_of(int32_t worker) const {
-  comm::Message known;
-  const auto rank = static_cast<size_t>(worker);
+messages::KnownShards ShardGroup::known_of(size_t worker) const {
+  messages::KnownShards known;
   for (const auto& [id, shard] : shards_) {
-    known.texts.push_back(id.first);
-    known.fields.push_back(id.second);
-    known.fields.push_back(rank < shard.pushed.size() ? shard.pushed[rank] : 0);
+    auto& one = *known.add_shards();
+    one.set_key(id.first);
+    one.set_part(id.second);
+    one.set_pushes(worker < shard.pushed.size() ? shard.pushed[worker] : 0);
   }
   return known;
 }
 
 void ShardGroup::put_setup(Picture& picture, size_t workers) const {
-  std::vector<int64_t>& fields = picture.head.fields;
-  std::vector<std::string>& texts = picture.head.texts;
-  fields = {static_cast<int64_t>(setup_.mode), setup_.staleness, static_cast<int64_t>(workers)};
+  messages::GroupState& state = picture.state;
+  state.set_mode(static_cast<uint32_t>(setup_.mode));
+  state.set_staleness(setup_.staleness);
   for (size_t worker = 0; worker < workers; ++worker) {
-    fields.push_back(lives_[worker]);
-    fields.push_back(left_[worker]);
+    auto& one = *state.add_workers();
+    one.set_life(lives_[worker]);
+    one.set_left(left_[worker]);
   }
-  fields.push_back(optimizer_ != nullptr ? static_cast<int64_t>(optimizer_->spec().settings.size()) : -1);
-  if (optimizer_) {
-    texts.push_back(optimizer_->spec().name);
-    for (const auto& [name, value] : optimizer_->spec().settings) texts.insert(texts.end(), {name, value});
+  if (!optimizer_) return;
+  state.mutable_optimizer()->set_name(optimizer_->spec().name);
+  for (const auto& [name, value] : optimizer_->spec().settings) {
+    auto& setting = *state.mutable_optimizer()->add_settings();
+    setting.set_name(name);
+    setting.set_value(value);
   }
-  fields.push_back(static_cast<int64_t>(shards_.size()));
 }
 
 namespace {
@@ -251,18 +244,22 @@ struct ShardPicture {
   const std::vector<int64_t>& pushed;
 };
 
-void put_shard(ShardGroup::Picture& picture, const ShardPicture& shard) {
-  std::vector<int64_t>& fields = picture.head.fields;
-  picture.head.texts.push_back(shard.id.first);
-  fields.insert(fields.end(),
-                {shard.id.second, static_cast<int64_t>(shard.values[0].dtype()),
-                 static_cast<int64_t>(shard.values.size()), shard.newest, shard.has_previous, shard.version,
-                 shard.optimizer.updates, static_cast<int64_t>(shard.optimizer.arrays.size()),
-                 static_cast<int64_t>(shard.pushed.size())});
-  fields.insert(fields.end(), shard.pushed.begin(), shard.pushed.end());
-  for (const NDArray& array : shard.optimizer.arrays) fields.push_back(static_cast<int64_t>(array.dtype()));
+messages::ShardState& put_shard(ShardGroup::Picture& picture, const ShardPicture& shard) {
+  messages::ShardState& state = *picture.state.add_shards();
+  state.set_key(shard.id.first);
+  state.set_part(shard.id.second);
+  state.set_dtype(static_cast<int32_t>(shard.values[0].dtype()));
+  state.set_values(static_cast<uint32_t>(shard.values.size()));
+  state.set_newest(static_cast<uint32_t>(shard.newest));
+  state.set_has_previous(shard.has_previous);
+  state.set_version(shard.version);
+  state.set_updates(shard.optimizer.updates);
+  for (const NDArray& array : shard.optimizer.arrays)
+    state.add_optimizer_dtypes(static_cast<int32_t>(array.dtype()));
+  state.mutable_pushed()->Add(shard.pushed.begin(), shard.pushed.end());
   picture.arrays.insert(picture.arrays.end(), shard.values.begin(), shard.values.end());
   picture.arrays.insert(picture.arrays.end(), shard.optimizer.arrays.begin(), shard.optimizer.arrays.end());
+  return state;
 }
 
 }  // namespace
@@ -270,21 +267,24 @@ void put_shard(ShardGroup::Picture& picture, const ShardPicture& shard) {
 ShardGroup::Picture ShardGroup::picture() const {
   Picture picture;
   put_setup(picture, lives_.size());
-  std::vector<int64_t>& fields = picture.head.fields;
   for (const auto& [id, shard] : shards_) {
-    put_shard(picture, {id, shard.value, shard.newest, shard.has_previous, shard.version, shard.optimizer,
-                        shard.pushed});
-    fields.push_back(static_cast<int64_t>(shard.rounds.size()));
+    messages::ShardState& state = put_shard(picture, {id, shard.value, shard.newest, shard.has_previous,
+                                                      shard.version, shard.optimizer, shard.pushed});
     for (const auto& [number, round] : shard.rounds) {
-      const bool own = !round.sum.is_none() && !round.in_place;
-      fields.insert(fields.end(), {number, static_cast<int64_t>(round.next), own, round.in_place});
-      if (own) picture.arrays.push_back(round.sum);
+      messages::RoundState& one = *state.add_rounds();
+      one.set_number(number);
+      one.set_next(static_cast<uint32_t>(round.next));
+      one.set_in_place(round.in_place);
+      one.set_has_sum(!round.sum.is_none() && !round.in_place);
+      if (one.has_sum()) picture.arrays.push_back(round.sum);
       for (size_t worker = 0; worker < round.given.size(); ++worker) {
         const Given& given = round.given[worker];
-        fields.push_back(round.came[worker]);
-        fields.push_back(given.there);
-        given.packing.append_to(fields);
-        if (given.there) picture.arrays.push_back(array_of(runtime_.engine(), given.bytes, DType::uint8));
+        auto& told = *one.add_given();
+        told.set_came(round.came[worker]);
+        told.set_there(given.there);
+        if (!given.there) continue;
+        given.packing.write(*told.mutable_packing());
+        picture.arrays.push_back(array_of(runtime_.engine(), given.bytes, DType::uint8));
       }
     }
   }
@@ -353,82 +353,84 @@ ShardGroup::Picture ShardGroup::picture_of(const std::map<ShardId, Kept>& kept) 
     const auto found = kept.find(id);
     const Kept one = found != kept.end() ? found->second : keep(shard);
     put_shard(picture, {id, {&one.value, 1}, 0, false, one.version, one.optimizer, one.pushed});
-    picture.head.fields.push_back(0);  // rounds
   }
   return picture;
 }
 
-void ShardGroup::load(const comm::Message& message) {
-  Reader reader(message);
-  size_t next = 0;
-  const auto take_bytes = [&]() -> const comm::Buffer& {
-    LOOMIX_CHECK(next < message.payload.size(), NetworkError,
-                 "[KVStore] a snapshot has {} arrays; expected more.", message.payload.size());
-    return message.payload[next++];
-  };
-  const auto take = [&](DType dtype) {
-    return copy_to(array_of(runtime_.engine(), take_bytes(), dtype), Device::cpu());
-  };
-  setup_.mode = static_cast<Mode>(reader.number(0, 2));
-  setup_.staleness = reader.number();
-  lives_.resize(static_cast<size_t>(reader.number(0, kMostWorkers)));
-  left_.resize(lives_.size());
-  for (size_t worker = 0; worker < lives_.size(); ++worker) {
-    lives_[worker] = reader.number();
-    left_[worker] = reader.number(0, 1) != 0;
+namespace {
+
+// The arrays of a state, one after the other.
+class ArrayReader {
+ public:
+  ArrayReader(engine::Engine& engine, std::span<const comm::Buffer> arrays)
+      : engine_(engine), arrays_(arrays) {}
+  const comm::Buffer& bytes() {
+    LOOMIX_CHECK(next_ < arrays_.size(), NetworkError,
+                 "[KVStore] a GroupState came with {} arrays; expected more.", arrays_.size());
+    return arrays_[next_++];
   }
-  const int64_t settings = reader.number(-1, 65536);
-  optimizer_ = nullptr;
-  if (settings >= 0) {
-    OptimizerSpec spec{reader.text(), {}};
-    for (int64_t i = 0; i < settings; ++i) {
-      std::string name = reader.text();
-      spec.settings.emplace_back(std::move(name), reader.text());
-    }
-    optimizer_ = make_optimizer(runtime_, std::move(spec), code_);
+  NDArray array(DType dtype) { return copy_to(array_of(engine_, bytes(), dtype), Device::cpu()); }
+
+ private:
+  engine::Engine& engine_;
+  const std::span<const comm::Buffer> arrays_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+void ShardGroup::load(const messages::GroupState& state, std::span<const comm::Buffer> arrays) {
+  ArrayReader reader(runtime_.engine(), arrays);
+  setup_.mode = static_cast<Mode>(in_range("GroupState.mode", state.mode(), 0, 2));
+  setup_.staleness = state.staleness();
+  lives_.clear();
+  left_.clear();
+  in_range("GroupState.workers, counted,", state.workers_size(), 0, kMostWorkers);
+  for (const auto& worker : state.workers()) {
+    lives_.push_back(worker.life());
+    left_.push_back(worker.left());
   }
+  optimizer_ = state.has_optimizer() ? make_optimizer(runtime_, spec_of(state.optimizer()), code_) : nullptr;
   shards_.clear();
   begun_ = held_ = value_bytes_ = 0;
-  const int64_t shards = reader.number(0, int64_t{1} << 32);
-  for (int64_t i = 0; i < shards; ++i) {
-    const std::string& key = reader.text();
-    const int64_t part = reader.number();
-    const DType dtype = to_dtype(reader.number());
-    ShardValue& shard = shards_[{key, part}];
-    const int64_t values = reader.number(1, 2);
-    shard.newest = static_cast<int>(reader.number(0, values - 1));
-    shard.has_previous = reader.number(0, values - 1) != 0;
-    shard.version = reader.number();
-    shard.optimizer.updates = reader.number();
-    const int64_t arrays = reader.number(0, 16);
-    shard.pushed.resize(static_cast<size_t>(reader.number(1, kMostWorkers)));
-    for (int64_t& pushed : shard.pushed) pushed = reader.number();
-    std::vector<DType> dtypes;  // of what the optimizer keeps
-    for (int64_t k = 0; k < arrays; ++k) dtypes.push_back(to_dtype(reader.number()));
+  for (const messages::ShardState& one : state.shards()) {
+    const DType dtype = to_dtype(one.dtype());
+    ShardValue& shard = shards_[{one.key(), one.part()}];
+    const int64_t values = in_range("ShardState.values", one.values(), 1, 2);
+    shard.newest = static_cast<int>(in_range("ShardState.newest", one.newest(), 0, values - 1));
+    shard.has_previous = one.has_previous() && values == 2;
+    shard.version = one.version();
+    shard.optimizer.updates = one.updates();
+    in_range("ShardState.pushed, counted,", one.pushed_size(), 1, kMostWorkers);
+    shard.pushed.assign(one.pushed().begin(), one.pushed().end());
     if (!never_pushed(shard.pushed)) ++begun_;
-    shard.value[0] = take(dtype);
-    shard.value[1] =
-        values == 2 ? take(dtype) : NDArray(runtime_.engine(), shard.value[0].shape(), dtype, Device::cpu());
-    for (const DType kept : dtypes) shard.optimizer.arrays.push_back(take(kept));
-    const int64_t rounds = reader.number(0, int64_t{1} << 32);
-    for (int64_t k = 0; k < rounds; ++k) {
-      Round& round = shard.rounds[reader.number()];
+    shard.value[0] = reader.array(dtype);
+    shard.value[1] = values == 2 ? reader.array(dtype)
+                                 : NDArray(runtime_.engine(), shard.value[0].shape(), dtype, Device::cpu());
+    in_range("ShardState.optimizer_dtypes, counted,", one.optimizer_dtypes_size(), 0, kMostStates);
+    for (const int32_t kept : one.optimizer_dtypes())
+      shard.optimizer.arrays.push_back(reader.array(to_dtype(kept)));
+    for (const messages::RoundState& told : one.rounds()) {
+      Round& round = shard.rounds[told.number()];
       round.given.resize(shard.pushed.size());
       round.came.resize(shard.pushed.size());
-      round.next = static_cast<size_t>(reader.number(0, static_cast<int64_t>(round.given.size())));
-      if (reader.number(0, 1) != 0) round.sum = take(dtype_of_sum(dtype));
-      round.in_place = reader.number(0, 1) != 0;
+      const auto workers = static_cast<int64_t>(round.given.size());
+      round.next = static_cast<size_t>(in_range("RoundState.next", told.next(), 0, workers));
+      if (told.has_sum()) round.sum = reader.array(dtype_of_sum(dtype));
+      round.in_place = told.in_place();
       if (round.in_place) round.sum = shard.value[1 - shard.newest];
       LOOMIX_CHECK(round.sum.is_none() || round.sum.size() == shard.value[0].size(), NetworkError,
-                   "[KVStore] a snapshot has a sum of {} elements for key {}, which has {}.",
-                   round.sum.size(), to_text(key_of_wire(key)), shard.value[0].size());
+                   "[KVStore] a RoundState has a sum of {} elements for key {}, which has {}.",
+                   round.sum.size(), to_text(key_of_wire(one.key())), shard.value[0].size());
+      in_range("RoundState.given, counted,", told.given_size(), workers, workers);
       for (size_t worker = 0; worker < round.given.size(); ++worker) {
+        const auto& from = told.given(static_cast<int>(worker));
         Given& given = round.given[worker];
-        round.came[worker] = reader.number(0, 1) != 0;
-        given.there = reader.number(0, 1) != 0;
-        given.packing = Packing::read(reader);
+        round.came[worker] = from.came();
+        given.there = from.there();
         if (!given.there) continue;
-        given.bytes = take_bytes();
+        given.packing = Packing::read(from.packing());
+        given.bytes = reader.bytes();
         given.packing.check(given.bytes, shard.value[0].size(), dtype);
         held_ += given.bytes.size();
       }

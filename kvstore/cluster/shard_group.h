@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kvstore/cluster/backlog.h"
+#include "kvstore/cluster/messages.h"
 #include "kvstore/cluster/node_metrics.h"
 #include "kvstore/cluster/packing.h"
 #include "kvstore/cluster/protocol.h"
@@ -21,6 +22,12 @@
 #include "ndarray/ndarray.h"
 
 namespace loomix::kvstore {
+
+// A group's state as it comes from elsewhere.
+struct GroupCopy {
+  messages::GroupState state;
+  std::vector<comm::Buffer> arrays;
+};
 
 // The shards of one group as a state machine: what it holds depends only on the entries applied and their order, so every
 // server of a chain holds the same. One thread; the arithmetic is work for the engine.
@@ -38,19 +45,20 @@ class ShardGroup {
     Verdict verdict;
     std::string reason;  // of `refuse`: a sentence
   };
-  Check check(const comm::Message& entry) const;
-  // `entry` passed check(). Its payload is kept until its work is done.
-  void apply(const comm::Message& entry);
+  Check check(const messages::Request& entry, std::span<const comm::Buffer> payload) const;
+  Check check(const messages::Request& sender, const messages::Push& push, const comm::Buffer& bytes) const;
+  // `entry`, which is no push, passed check(). Its payload is kept until its work is done.
+  void apply(const messages::Request& entry, std::span<const comm::Buffer> payload);
+  void push(const messages::Request& sender, const messages::Push& push, const comm::Buffer& bytes);
 
   using ShardId = std::pair<std::string, int64_t>;  // key, part
   // The value for a pull, or none: not yet. Throws for what can never be answered.
-  std::optional<NDArray> find(const comm::Message& pull) const;
+  std::optional<NDArray> find(const messages::Request& sender, const messages::Pull& pull) const;
   // The life with which the worker has joined; 0: it has not, or has left.
   int64_t life_of(size_t worker) const {
     return worker < lives_.size() && counts(worker) ? lives_[worker] : 0;
   }
-  // What a worker needs that joins: for each shard {part, pushes applied} and its key.
-  comm::Message known_of(int32_t worker) const;
+  messages::KnownShards known_of(size_t worker) const;  // what a worker needs that joins
 
   void count(GroupNumbers& numbers) const;
 
@@ -62,13 +70,13 @@ class ShardGroup {
   // are kept and this push is one of these.
   bool must_wait(const ShardId& shard, size_t worker, int64_t number) const;
 
-  // All of it as a message: the numbers now, the arrays when the engine gets there. load() takes it over.
+  // All of it: the numbers now, the arrays when the engine gets there. load() takes it over.
   struct Picture {
-    comm::Message head;
+    messages::GroupState state;
     std::vector<NDArray> arrays;  // to be read by work pushed before the next apply()
   };
   Picture picture() const;
-  void load(const comm::Message& message);
+  void load(const messages::GroupState& state, std::span<const comm::Buffer> arrays);
 
   // For snapshots on disk: every shard is copied when everybody's pushes up to a round have changed it, a multiple of `every`
   // (0: none are taken), however far the others are. What take_cut() gives has no worker and no half round in it.
@@ -121,8 +129,10 @@ class ShardGroup {
   };
 
   const ShardValue* find_shard(const std::string& key, int64_t part) const;
-  void init(const comm::Message& entry);
-  void push(const comm::Message& entry);
+  std::optional<Check> check_life(const messages::Request& entry) const;
+  Check check_init(const messages::Request& entry, const comm::Buffer& bytes) const;
+  void init(const messages::Init& init, const comm::Buffer& bytes);
+  void take_in(const messages::Request& entry);
   void complete_rounds(const ShardId& id, ShardValue& shard);
   static DType dtype_of_sum(DType dtype);  // to which others are still to be added
   bool is_complete(const Round& round) const;

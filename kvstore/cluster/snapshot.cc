@@ -2,8 +2,7 @@
 //
 // A file, all numbers little-endian:
 //
-//   "LXSNAP02"  crc (4)  0 (4)  bytes of the file (8) | what it is of: groups, workers, group, epoch, round (8 each)
-//   | count, numbers (8 each) | count, {bytes, text} | count, bytes of each array | arrays, each at a multiple of 64
+//   "LXSNAP03"  crc (4)  bytes of the head (4)  of the file (8) | head: a SnapshotHead | arrays, each at a multiple of 64
 //
 // The CRC-32C is that of everything behind it.
 #include "kvstore/cluster/snapshot.h"
@@ -11,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
@@ -26,10 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "LXSNAP02";
+constexpr std::string_view kMagic = "LXSNAP03";
+constexpr std::string_view kAnyMagic = "LXSNAP";  // of all releases
 constexpr size_t kCrcEnd = 12;
+constexpr size_t kBegin = 24;  // bytes before the head
 constexpr size_t kAlign = 64;
-constexpr int64_t kMostItems = int64_t{1} << 32;
 
 // Eight bytes at a time (Kounavis and Berry, 2005).
 class Crc32c {
@@ -66,12 +67,6 @@ class Crc32c {
   }
   uint32_t value_ = ~0u;
 };
-
-void put(std::string& to, int64_t number) {
-  char bytes[8];
-  std::memcpy(bytes, &number, 8);
-  to.append(bytes, 8);
-}
 
 std::string_view text_of(const NDArray& array) {
   return {static_cast<const char*>(array.view().data), static_cast<size_t>(array.bytes())};
@@ -137,22 +132,19 @@ std::string snapshot_path(const std::string& folder, const SnapshotName& name) {
       .string();
 }
 
-bool write_snapshot(const std::string& folder, const SnapshotName& name, const comm::Message& state,
-                    std::span<const NDArray> arrays) {
+bool write_snapshot(const std::string& folder, const SnapshotName& name, const ShardGroup::Picture& picture) {
+  messages::SnapshotHead told;
+  told.set_groups(name.groups);
+  told.set_workers(name.workers);
+  told.set_group(name.group);
+  told.set_epoch(name.epoch);
+  told.set_round(name.round);
+  for (const NDArray& array : picture.arrays) told.add_array_bytes(static_cast<uint64_t>(array.bytes()));
+  *told.mutable_state() = picture.state;
   std::string head(kMagic);
-  head.resize(24);  // CRC, zero and length come last
-  for (const int64_t number : {static_cast<int64_t>(name.groups), static_cast<int64_t>(name.workers),
-                               static_cast<int64_t>(name.group), name.epoch, name.round})
-    put(head, number);
-  put(head, static_cast<int64_t>(state.fields.size()));
-  for (const int64_t field : state.fields) put(head, field);
-  put(head, static_cast<int64_t>(state.texts.size()));
-  for (const std::string& text : state.texts) {
-    put(head, static_cast<int64_t>(text.size()));
-    head += text;
-  }
-  put(head, static_cast<int64_t>(arrays.size()));
-  for (const NDArray& array : arrays) put(head, array.bytes());
+  head.resize(kBegin);  // CRC and lengths come last
+  told.AppendToString(&head);
+  const auto head_bytes = static_cast<uint32_t>(head.size() - kBegin);
 
   static constexpr std::array<char, kAlign> kZeros = {};
   std::vector<std::string_view> pieces = {head};
@@ -161,10 +153,11 @@ bool write_snapshot(const std::string& folder, const SnapshotName& name, const c
     pieces.push_back(piece);
     bytes += piece.size();
   };
-  for (const NDArray& array : arrays) {
+  for (const NDArray& array : picture.arrays) {
     append({kZeros.data(), padding(bytes)});
     append(text_of(array));
   }
+  std::memcpy(head.data() + kCrcEnd, &head_bytes, 4);
   std::memcpy(head.data() + 16, &bytes, 8);
   Crc32c crc;
   crc.add(std::string_view(head).substr(kCrcEnd));
@@ -179,64 +172,56 @@ bool write_snapshot(const std::string& folder, const SnapshotName& name, const c
   return first;
 }
 
-comm::Message read_snapshot(const std::string& folder, const SnapshotName& name) {
+GroupCopy read_snapshot(const std::string& folder, const SnapshotName& name) {
   const std::string path = snapshot_path(folder, name);
   ByteSource file = ByteSource::file(path);
   const auto size = static_cast<size_t>(file.left());
-  char head[24] = {};
-  if (size < sizeof head) refuse(path, fmt::format("is truncated: it has {} bytes", size));
-  file.read(head, sizeof head, "the head of a snapshot");
-  if (std::string_view(head, kMagic.size()) != kMagic)
-    refuse(path, "begins with other bytes than snapshots of this release do");
+  char begin[kBegin] = {};
+  if (size < kBegin) refuse(path, fmt::format("is truncated: it has {} bytes", size));
+  file.read(begin, kBegin, "the head of a snapshot");
+  const std::string_view magic(begin, kMagic.size());
+  if (magic != kMagic) {
+    refuse(path, magic.starts_with(kAnyMagic)
+                     ? fmt::format("was written by another release: its format is {}, and {} is read", magic,
+                                   kMagic)
+                     : "is no snapshot: it begins with other bytes");
+  }
+  uint32_t sum = 0, head_bytes = 0;
   uint64_t length = 0;
-  std::memcpy(&length, head + 16, 8);
+  std::memcpy(&sum, begin + kMagic.size(), 4);
+  std::memcpy(&head_bytes, begin + kCrcEnd, 4);
+  std::memcpy(&length, begin + 16, 8);
   if (length != size)
     refuse(path, fmt::format("is truncated or was altered: it has {} bytes and tells of {}", size, length));
   comm::Buffer whole = comm::Buffer::allocate(size);
-  std::memcpy(whole.writable(), head, sizeof head);
-  file.read(whole.writable() + sizeof head, static_cast<int64_t>(size - sizeof head), "a snapshot");
+  std::memcpy(whole.writable(), begin, kBegin);
+  file.read(whole.writable() + kBegin, static_cast<int64_t>(size - kBegin), "a snapshot");
   Crc32c crc;
   crc.add(whole.text().substr(kCrcEnd));
-  uint32_t sum = 0;
-  std::memcpy(&sum, head + kMagic.size(), 4);
   if (crc.value() != sum) refuse(path, "was altered: its checksum is wrong");
+  if (head_bytes > std::min<size_t>(size - kBegin, INT32_MAX))
+    refuse(path, fmt::format("tells of a head of {} bytes", head_bytes));
 
-  ByteSource source = ByteSource::memory(whole.bytes(), path);
-  source.read(head, sizeof head, "the head");
-  const auto number = [&] { return source.number<int64_t>("a number"); };
-  const auto count = [&](int64_t item_bytes) {
-    const int64_t items = number();
-    if (items > kMostItems) refuse(path, fmt::format("tells of {} items", items));
-    source.require(items, item_bytes, "a list");
-    return static_cast<size_t>(items);
-  };
-  const std::pair<const char*, size_t> shape[] = {{"groups (servers)", name.groups},
-                                                  {"workers", name.workers}};
-  for (const auto& [what, expected] : shape) {
-    const int64_t there = number();
-    if (there != static_cast<int64_t>(expected))
-      refuse(path, fmt::format("is of a cluster with {} {}, and this one has {}", there, what, expected));
+  messages::SnapshotHead head;
+  if (!head.ParseFromArray(whole.data() + kBegin, static_cast<int>(head_bytes)))
+    refuse(path, "has a head that cannot be read");
+  if (head.groups() != name.groups || head.workers() != name.workers) {
+    refuse(path,
+           fmt::format("is of a cluster with {} groups (servers) and {} workers, and this one has {} and {}",
+                       head.groups(), head.workers(), name.groups, name.workers));
   }
-  if (number() != static_cast<int64_t>(name.group) || number() != name.epoch || number() != name.round)
+  if (head.group() != name.group || head.epoch() != name.epoch || head.round() != name.round)
     refuse(path, "is of another group, epoch or round than its name says");
-  comm::Message state;
-  state.fields.resize(count(8));
-  for (int64_t& field : state.fields) field = number();
-  state.texts.resize(count(8));
-  for (std::string& text : state.texts) {
-    text.resize(count(1));
-    source.read(text.data(), static_cast<int64_t>(text.size()), "a text");
-  }
-  std::vector<size_t> sizes(count(8));
-  for (size_t& bytes : sizes) bytes = static_cast<size_t>(number());
-  auto at = static_cast<size_t>(source.offset());
-  for (const size_t bytes : sizes) {
+  GroupCopy copy;
+  copy.state = std::move(*head.mutable_state());
+  size_t at = kBegin + head_bytes;
+  for (const uint64_t bytes : head.array_bytes()) {
     at += padding(at);
     if (at > size || bytes > size - at) refuse(path, "tells of more bytes than it has");
-    state.payload.push_back(whole.slice(at, bytes));
+    copy.arrays.push_back(whole.slice(at, bytes));
     at += bytes;
   }
-  return state;
+  return copy;
 }
 
 SnapshotList list_snapshots(const std::string& folder) {
@@ -291,7 +276,7 @@ std::optional<SnapshotList::key_type> Snapshots::round_to_restore() const {
       writing_->groups, options.folder, newest.second, groups.size());
 }
 
-std::optional<comm::Message> Snapshots::first_state(size_t group) {
+std::optional<GroupCopy> Snapshots::first_state(size_t group) {
   const SnapshotOptions& options = writing_->options;
   if (options.folder.empty()) return std::nullopt;
   std::error_code error;
@@ -299,8 +284,7 @@ std::optional<comm::Message> Snapshots::first_state(size_t group) {
   const auto newest = round_to_restore();
   if (!newest) return std::nullopt;
   const auto [epoch, round] = *newest;
-  comm::Message state =
-      read_snapshot(options.folder, {writing_->groups, writing_->workers, group, epoch, round});
+  GroupCopy state = read_snapshot(options.folder, {writing_->groups, writing_->workers, group, epoch, round});
   // A round that not all groups had is done once more; what is left of it must not be mixed with that.
   for (const auto& [later, groups] : list_snapshots(options.folder)) {
     if (later > *newest && groups.contains(group))
@@ -329,7 +313,7 @@ void Snapshots::write(size_t group, int64_t epoch, int64_t round, ShardGroup::Pi
                picture = std::make_unique<ShardGroup::Picture>(std::move(picture))](engine::RunContext&) {
     try {
       if (!write_snapshot(writing->options.folder, {writing->groups, writing->workers, group, epoch, round},
-                          picture->head, picture->arrays))
+                          *picture))
         log(LogLevel::warning, "[KVStore] round {} of group {} has a snapshot already, which stays.", round,
             group);
       drop_older(*writing, group);

@@ -32,12 +32,11 @@ struct SnapshotName {
 };
 
 std::string snapshot_path(const std::string& folder, const SnapshotName& name);
-// `state` is what ShardGroup::load takes. Written whole or not at all. Who comes second with a name leaves the first's file as it
+// Written whole or not at all. Who comes second with a name leaves the first's file as it
 // is, and is told so by false.
-bool write_snapshot(const std::string& folder, const SnapshotName& name, const comm::Message& state,
-                    std::span<const NDArray> arrays);
+bool write_snapshot(const std::string& folder, const SnapshotName& name, const ShardGroup::Picture& picture);
 // Throws FileError, which names the file, for whatever is not exactly what was written.
-comm::Message read_snapshot(const std::string& folder, const SnapshotName& name);
+GroupCopy read_snapshot(const std::string& folder, const SnapshotName& name);
 
 // The files in a folder: groups by epoch and round.
 using SnapshotList = std::map<std::pair<int64_t, int64_t>, std::set<size_t>>;
@@ -52,7 +51,7 @@ class Snapshots {
 
   int64_t every() const { return writing_->options.folder.empty() ? 0 : writing_->options.every; }
   // For a place of a cluster's first view: the group's state, or none where the cluster starts anew. Throws FileError.
-  std::optional<comm::Message> first_state(size_t group);
+  std::optional<GroupCopy> first_state(size_t group);
   // Pushes work that writes the file and deletes older ones, but keeps two rounds that all groups have. Where the file before is
   // still being written, this round is left out.
   void write(size_t group, int64_t epoch, int64_t round, ShardGroup::Picture picture);

@@ -61,7 +61,7 @@ OutgoingCopy::OutgoingCopy(Place& place, std::function<void(int64_t index)> on_a
 
 size_t OutgoingCopy::begin(const comm::NodeName& successor, const Link& behind) {
   const auto picture = std::make_shared<const ShardGroup::Picture>(place_.shards->picture());
-  const comm::Buffer head = pack_head(picture->head);
+  const comm::Buffer head = bytes_of(picture->state);
   std::vector<size_t> bytes = {head.size()};
   for (const NDArray& array : picture->arrays) bytes.push_back(static_cast<size_t>(array.bytes()));
   std::vector<PiecePlan> plans = plan_pieces(bytes, limits_);
@@ -110,11 +110,10 @@ size_t OutgoingCopy::begin(const comm::NodeName& successor, const Link& behind) 
   return std::accumulate(bytes.begin(), bytes.end(), size_t{0});
 }
 
-bool OutgoingCopy::go_on(const comm::NodeName& successor, const comm::Message& successor_has) {
+bool OutgoingCopy::go_on(const comm::NodeName& successor, const messages::HelloAnswer& successor_has) {
   to_ = successor;
   if (!copy_->filled) return true;  // it begins when it is
-  const bool known = successor_has.fields[1] == copy_->number;
-  const auto there = static_cast<size_t>(known ? successor_has.fields[2] : 0);
+  const size_t there = successor_has.copy() == copy_->number ? successor_has.pieces() : 0;
   if (there < copy_->arrived || there > copy_->pieces.size()) return false;
   ++copy_->attempt;
   copy_->next = there;
@@ -126,12 +125,15 @@ void OutgoingCopy::send_pieces() {
   Copy& copy = *copy_;
   for (; copy.next < copy.pieces.size() && copy.next < copy.arrived + kPiecesInFlight; ++copy.next) {
     const Copy::Piece& piece = copy.pieces[copy.next];
-    comm::Message message = place_.chain_message(kPiece, copy.index);
-    message.fields.insert(message.fields.end(), {copy.number, static_cast<int64_t>(copy.next),
-                                                 static_cast<int64_t>(copy.pieces.size()), piece.goes_on});
-    message.payload = piece.parts;
+    messages::InChain message = place_.chain_message();
+    messages::Piece& told = *message.mutable_piece();
+    told.set_index(copy.index);
+    told.set_copy(copy.number);
+    told.set_number(copy.next);
+    told.set_count(copy.pieces.size());
+    told.set_goes_on(piece.goes_on);
     place_.server.endpoint.request(
-        to_, kChain, std::move(message), place_.chain_options(),
+        to_, kChain, encode(message, piece.parts), place_.chain_options(),
         [this, number = copy.number, attempt = copy.attempt, next = copy.next + 1](comm::Reply&& reply) {
           if (!copy_ || copy_->number != number || copy_->attempt != attempt) return;
           if (!reply.error) return piece_arrived(next);
@@ -164,22 +166,23 @@ void IncomingCopy::on_view() {
   if (copy_) copy_->ahead.clear();
 }
 
-comm::Message IncomingCopy::what_is_here(const comm::NodeId& asked_by) const {
-  const bool coming = copy_ && copy_->from == asked_by.incarnation;
-  comm::Message message;
-  message.fields = {place_.has_state ? place_.last : -1, coming ? copy_->number : 0,
-                    coming ? static_cast<int64_t>(copy_->next) : 0};
-  return message;
+messages::HelloAnswer IncomingCopy::what_is_here(const comm::NodeId& asked_by) const {
+  messages::HelloAnswer here;
+  here.set_last(place_.has_state ? place_.last : -1);
+  if (copy_ && copy_->from == asked_by.incarnation) {
+    here.set_copy(copy_->number);
+    here.set_pieces(copy_->next);
+  }
+  return here;
 }
 
-std::optional<comm::Incoming> IncomingCopy::on_piece(comm::Incoming&& incoming) {
-  Reader reader(incoming.message);
-  for (int i = 0; i < 2; ++i) reader.number();
-  const int64_t index = reader.number();
-  const int64_t number = reader.number();
-  const auto piece = static_cast<size_t>(reader.number(0, INT64_MAX - 1));
-  const auto pieces = static_cast<size_t>(reader.number(static_cast<int64_t>(piece) + 1, INT64_MAX));
-  const bool goes_on = reader.number(0, 1) != 0;
+std::optional<Received<messages::InChain>> IncomingCopy::on_piece(Received<messages::InChain>&& message) {
+  comm::Incoming& incoming = message.incoming;
+  const messages::Piece& told = message.what.piece();
+  const int64_t number = told.copy();
+  const size_t piece = told.number();
+  in_range("Piece.count", static_cast<int64_t>(told.count()), 1, INT64_MAX);
+  in_range("Piece.number", static_cast<int64_t>(piece), 0, static_cast<int64_t>(told.count()) - 1);
   if (!copy_ || copy_->from != incoming.from.incarnation || copy_->number < number) {
     copy_ = std::make_unique<Copy>();
     copy_->from = incoming.from.incarnation;
@@ -193,14 +196,14 @@ std::optional<comm::Incoming> IncomingCopy::on_piece(comm::Incoming&& incoming) 
   } else if (piece >= copy.next + kPiecesInFlight) {
     incoming.responder.fail("the pieces before are missing.");
   } else if (piece > copy.next) {
-    copy.ahead.insert_or_assign(piece, std::move(incoming));
+    copy.ahead.insert_or_assign(piece, std::move(message));
   }
   if (copy.number > number || piece != copy.next) return std::nullopt;
-  copy.state.add(std::move(incoming.message.payload), goes_on);
+  copy.state.add(std::move(incoming.message.payload), told.goes_on());
   ++copy.next;
-  if (copy.next == pieces) {
+  if (copy.next == told.count()) {
     try {
-      load(index, copy.state.take());
+      load(told.index(), copy.state.take());
     } catch (const Error&) {
       copy_.reset();
       throw;
@@ -209,14 +212,16 @@ std::optional<comm::Incoming> IncomingCopy::on_piece(comm::Incoming&& incoming) 
   incoming.responder.reply({});
   const auto next = copy.ahead.find(copy.next);
   if (next == copy.ahead.end()) return std::nullopt;
-  comm::Incoming following = std::move(next->second);
+  Received<messages::InChain> following = std::move(next->second);
   copy.ahead.erase(next);
   return following;
 }
 
-void IncomingCopy::load(int64_t index, const comm::Message& state) {
+void IncomingCopy::load(int64_t index, std::span<const comm::Buffer> items) {
+  messages::GroupState state;
+  decode(items[0].text(), state);
   std::unique_ptr<ShardGroup> shards = place_.new_group();
-  shards->load(state);
+  shards->load(state, items.subspan(1));
   place_.take_over(index, std::move(shards));
   on_state_();
 }

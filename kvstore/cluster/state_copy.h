@@ -23,7 +23,7 @@ class OutgoingCopy {
   // Returns how many bytes it has.
   size_t begin(const comm::NodeName& successor, const Link& behind);
   // From what the successor says that it has. False: it has less than it had, so another copy is needed.
-  bool go_on(const comm::NodeName& successor, const comm::Message& successor_has);
+  bool go_on(const comm::NodeName& successor, const messages::HelloAnswer& successor_has);
   void end() { copy_.reset(); }
 
  private:
@@ -59,10 +59,10 @@ class IncomingCopy {
  public:
   IncomingCopy(Place& place, std::function<void()> on_state);  // `on_state`: the place has taken it over
   void on_view();
-  // What the one who asks can go on from: the last index, or -1 without state; number of its copy that is coming, pieces of it.
-  comm::Message what_is_here(const comm::NodeId& asked_by) const;
+  // What the one who asks can go on from.
+  messages::HelloAnswer what_is_here(const comm::NodeId& asked_by) const;
   // Returns the next one, if that has come already.
-  std::optional<comm::Incoming> on_piece(comm::Incoming&& incoming);
+  std::optional<Received<messages::InChain>> on_piece(Received<messages::InChain>&& message);
   void forget() { copy_.reset(); }
 
  private:
@@ -71,9 +71,9 @@ class IncomingCopy {
     int64_t number = 0;
     size_t next = 0;  // those before are in `state`
     StateBuilder state;
-    std::map<size_t, comm::Incoming> ahead;  // no more than are in flight; emptied by a new view
+    std::map<size_t, Received<messages::InChain>> ahead;  // no more than are in flight; emptied by a new view
   };
-  void load(int64_t index, const comm::Message& state);
+  void load(int64_t index, std::span<const comm::Buffer> items);
 
   Place& place_;
   const std::function<void()> on_state_;

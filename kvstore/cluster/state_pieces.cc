@@ -2,7 +2,6 @@
 #include "kvstore/cluster/state_pieces.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -59,68 +58,11 @@ void StateBuilder::add(std::vector<comm::Buffer> parts, bool goes_on) {
   }
 }
 
-comm::Message StateBuilder::take() {
+std::vector<comm::Buffer> StateBuilder::take() {
   LOOMIX_CHECK(!items_.empty() && cut_.empty(), NetworkError,
                "[KVStore] a copy of a group has {} whole items; expected at least 1, and nothing else.",
                items_.size());
-  comm::Message state = unpack_head(items_[0]);
-  state.payload.assign(std::make_move_iterator(items_.begin() + 1), std::make_move_iterator(items_.end()));
-  items_.clear();
-  return state;
-}
-
-// Count, numbers; count, {bytes, text}.
-comm::Buffer pack_head(const comm::Message& message) {
-  constexpr size_t kNumber = sizeof(int64_t);
-  size_t bytes = kNumber * (2 + message.fields.size() + message.texts.size());
-  for (const std::string& text : message.texts) bytes += text.size();
-  comm::Buffer packed = comm::Buffer::allocate(bytes);
-  std::byte* to = packed.writable();
-  const auto put = [&](const void* from, size_t size) {
-    if (size > 0) std::memcpy(to, from, size);
-    to += size;
-  };
-  const auto put_number = [&](size_t value) {
-    const auto number = static_cast<int64_t>(value);
-    put(&number, kNumber);
-  };
-  put_number(message.fields.size());
-  put(message.fields.data(), kNumber * message.fields.size());
-  put_number(message.texts.size());
-  for (const std::string& text : message.texts) {
-    put_number(text.size());
-    put(text.data(), text.size());
-  }
-  return packed;
-}
-
-comm::Message unpack_head(const comm::Buffer& bytes) {
-  constexpr size_t kNumber = sizeof(int64_t);
-  const std::byte* from = bytes.data();
-  size_t left = bytes.size();
-  const auto get = [&](void* to, size_t size) {
-    if (size > 0) std::memcpy(to, from, size);
-    from += size;
-    left -= size;
-  };
-  // As many items of at least so many bytes must follow.
-  const auto count = [&](size_t item_bytes) {
-    int64_t items = -1;
-    if (left >= kNumber) get(&items, kNumber);
-    LOOMIX_CHECK(items >= 0 && static_cast<uint64_t>(items) <= left / item_bytes, NetworkError,
-                 "[KVStore] {} bytes of numbers and texts end early, or tell of more than they have.",
-                 bytes.size());
-    return static_cast<size_t>(items);
-  };
-  comm::Message message;
-  message.fields.resize(count(kNumber));
-  get(message.fields.data(), kNumber * message.fields.size());
-  message.texts.resize(count(kNumber));
-  for (std::string& text : message.texts) {
-    text.resize(count(1));
-    get(text.data(), text.size());
-  }
-  return message;
+  return std::exchange(items_, {});
 }
 
 }  // namespace loomix::kvstore

@@ -7,7 +7,7 @@
 
 #include "comm/message.h"
 
-// A group's state on its way to the next place of the chain: a list of items (its numbers and texts, then each array), cut to
+// A group's state on its way to the next place of the chain: a list of items (an encoded GroupState, then each array), cut to
 // pieces that fit into messages, however many items there are and however large they are.
 namespace loomix::kvstore {
 
@@ -34,15 +34,11 @@ std::vector<PiecePlan> plan_pieces(std::span<const size_t> item_bytes, const Pie
 class StateBuilder {
  public:
   void add(std::vector<comm::Buffer> parts, bool goes_on);
-  comm::Message take();  // what ShardGroup::load takes; throws NetworkError
+  std::vector<comm::Buffer> take();  // the items, of which there is at least one; throws NetworkError
 
  private:
   std::vector<comm::Buffer> items_;
   std::vector<comm::Buffer> cut_;  // of the item that goes on
 };
-
-// Numbers and texts of a message as bytes: as such they are not limited in number.
-comm::Buffer pack_head(const comm::Message& message);
-comm::Message unpack_head(const comm::Buffer& bytes);  // throws NetworkError
 
 }  // namespace loomix::kvstore

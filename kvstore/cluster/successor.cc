@@ -106,16 +106,18 @@ void Successor::greet_later() {
 }
 
 void Successor::greet() {
-  place_.server.endpoint.request(*name_, kChain, place_.chain_message(kHello, 0), place_.chain_options(),
+  messages::InChain message = place_.chain_message();
+  message.mutable_hello();
+  place_.server.endpoint.request(*name_, kChain, encode(message), place_.chain_options(),
                                  [this, view = place_.view.number](comm::Reply&& reply) {
                                    if (view != place_.view.number || !name_ || linked_) return;
-                                   if (reply.error || reply.message.fields.size() != 3) return greet_later();
-                                   greeted(reply.message);
+                                   const auto has = decode_reply<messages::HelloAnswer>(reply);
+                                   reply.error ? greet_later() : greeted(has);
                                  });
 }
 
-void Successor::greeted(const comm::Message& successor_has) {
-  const int64_t last = successor_has.fields[0];
+void Successor::greeted(const messages::HelloAnswer& successor_has) {
+  const int64_t last = successor_has.last();
   const int64_t oldest = log_.empty() ? place_.last + 1 : log_.front().index;
   if (oldest - 1 <= last && last <= place_.last) return link(last);
   if (copy_.is_under_way() && copy_.go_on(*name_, successor_has)) return;
@@ -145,8 +147,9 @@ void Successor::link(int64_t last_of_successor) {
 }
 
 void Successor::ask_to_confirm(int64_t index) {
-  place_.server.endpoint.request(*name_, kChain, place_.chain_message(kConfirm, index),
-                                 place_.chain_options(),
+  messages::InChain message = place_.chain_message();
+  message.mutable_confirm()->set_index(index);
+  place_.server.endpoint.request(*name_, kChain, encode(message), place_.chain_options(),
                                  [this, view = place_.view.number, index](comm::Reply&& reply) {
                                    reply.error ? on_link_error(view) : confirmed_up_to(index, view);
                                  });
@@ -164,12 +167,11 @@ void Successor::send_entries() {
 }
 
 void Successor::send_entry(const EntryLog::Entry& entry) {
-  comm::Message message = place_.chain_message(kAppend, entry.index);
-  message.fields.push_back(entry.message.command);
-  message.fields.insert(message.fields.end(), entry.message.fields.begin(), entry.message.fields.end());
-  message.texts = entry.message.texts;
-  message.payload = entry.message.payload;
-  place_.server.endpoint.request(*name_, kChain, std::move(message), place_.chain_options(),
+  messages::InChain message = place_.chain_message();
+  message.mutable_append()->set_index(entry.index);
+  message.mutable_append()->set_request(entry.message.head);
+  place_.server.endpoint.request(*name_, kChain, encode(message, entry.message.payload),
+                                 place_.chain_options(),
                                  [this, view = place_.view.number, index = entry.index](comm::Reply&& reply) {
                                    reply.error ? on_link_error(view) : confirmed_up_to(index, view);
                                  });

@@ -29,7 +29,7 @@ class Successor {
   std::optional<Link> place_behind() const;
   bool counts() const;
   void greet_later();
-  void greeted(const comm::Message& successor_has);
+  void greeted(const messages::HelloAnswer& successor_has);
   void link(int64_t last_of_successor);
   void on_link_error(int64_t view);
   void ask_to_confirm(int64_t index);

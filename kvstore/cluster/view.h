@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/message.h"
 #include "comm/node.h"
+#include "kvstore/cluster/messages.pb.h"
 
 // Who is in the cluster, as the scheduler says: every change has a number.
 namespace loomix::kvstore {
@@ -69,8 +69,8 @@ class ViewChanges {
   ViewChanges() = default;
   explicit ViewChanges(const View& view);  // all of it has changed
   void note(const View& view);             // a newer one
-  // A message that makes this view of the one with the number, and of all between; 0: of any.
-  comm::Message since(int64_t number) const;
+  // What makes this view of the one with the number, and of all between; 0: of any.
+  messages::View since(int64_t number) const;
 
  private:
   View view_;
@@ -78,6 +78,6 @@ class ViewChanges {
 };
 // Makes `view` what the message tells. False: it is not newer, or tells changes of a view that is. Throws NetworkError for what is
 // no view.
-bool follow(View& view, const comm::Message& message);
+bool follow(View& view, const messages::View& told);
 
 }  // namespace loomix::kvstore

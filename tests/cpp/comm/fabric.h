@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -73,11 +74,17 @@ inline Buffer pattern(size_t size, uint32_t seed) {
   return buffer;
 }
 
-inline Message message_of(std::vector<int64_t> fields, std::vector<Buffer> payload = {}) {
+// Numbers as a head.
+inline Message message_of(const std::vector<int64_t>& numbers, std::vector<Buffer> payload = {}) {
   Message message;
-  message.fields = std::move(fields);
+  message.head.assign(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t));
   message.payload = std::move(payload);
   return message;
+}
+inline std::vector<int64_t> numbers_of(const Message& message) {
+  std::vector<int64_t> numbers(message.head.size() / sizeof(int64_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), message.head.data(), message.head.size());
+  return numbers;
 }
 
 // Answers with what came.

@@ -41,13 +41,13 @@ TEST_P(FaultsTest, NothingIsLostOrDoubled) {
     servers.push_back(node(network, server(s), options));
     servers[s]->serve(0, [&applied, s](Incoming&& incoming) {
       if (incoming.message.command == 0) {
-        ++applied[s][{incoming.from.name.rank, incoming.message.fields[0]}];
-        const auto seed = static_cast<uint32_t>(incoming.message.fields[0]);
+        ++applied[s][{incoming.from.name.rank, numbers_of(incoming.message)[0]}];
+        const auto seed = static_cast<uint32_t>(numbers_of(incoming.message)[0]);
         EXPECT_EQ(incoming.message.payload[0].text(),
                   pattern(incoming.message.payload[0].size(), seed).text());
         incoming.responder.reply({});
       } else {
-        const auto seed = static_cast<uint32_t>(incoming.message.fields[0]);
+        const auto seed = static_cast<uint32_t>(numbers_of(incoming.message)[0]);
         incoming.responder.reply(message_of({}, {pattern(50000, seed)}));
       }
     });
@@ -224,7 +224,7 @@ TEST(Faults, APeerThatDiedWhileItWasDialledIsDialledAgain) {
   network.kill("inproc://server 0", false);
   const auto a = node(network, server(0));
   a->serve(0, echo);
-  EXPECT_EQ(b->call(server(0), 0, message_of({7}), within(20s)).fields[0], 7);
+  EXPECT_EQ(numbers_of(b->call(server(0), 0, message_of({7}), within(20s)))[0], 7);
 }
 
 // What `caller` hears that calls server 0.
@@ -383,8 +383,8 @@ class Hostile final : public TransportEvents {
         link_ = transport_->connect(to_);
         Packet hello;
         hello.header.kind = PacketKind::hello;
-        hello.header.fields = {kProtocolVersion, 2, static_cast<int64_t>(dice_() % 3) + 10, 1};
-        hello.header.texts = {"loomix", "", ""};
+        hello.header.hello =
+            Hello{kProtocolVersion, 2, static_cast<int32_t>(dice_() % 3) + 10, 1, "loomix", "", ""};
         transport_->send(link_, hello);
       }
       Packet packet;
@@ -401,8 +401,8 @@ class Hostile final : public TransportEvents {
       h.done_below = some(40);
       h.consumed = some(1000);
       for (uint64_t n = dice_() % 4; n > 0; --n) h.frames.push_back(some(3000));
-      for (uint64_t n = dice_() % 5; n > 0; --n) h.fields.push_back(static_cast<int64_t>(some(20)));
-      for (uint64_t n = dice_() % 4; n > 0; --n) h.texts.emplace_back(dice_() % 30, 'x');
+      h.time = static_cast<int64_t>(some(20));
+      h.head = std::string(dice_() % 30, 'x');
       for (uint64_t n = dice_() % 3; n > 0; --n) packet.body.push_back(pattern(dice_() % 2000, 1));
       packet.transient = false;
       transport_->send(link_, packet);

@@ -38,17 +38,16 @@ TEST_P(Scenarios, ARequestIsAnswered) {
     EXPECT_FALSE(incoming.repeated);
     Message reply = std::move(incoming.message);
     reply.command += 1;
-    reply.texts.push_back("thanks");
+    reply.head += "thanks";
     incoming.responder.reply(std::move(reply));
   });
   b->connect(server(0), a->address());
   Message message = message_of({1, -2, INT64_MIN, INT64_MAX}, {pattern(1000, 3), {}, pattern(1, 4)});
   message.command = 41;
-  message.texts = {"", std::string("a\0b", 3)};
+  message.head += std::string("a\0b", 3);
   const Message reply = b->call(server(0), 7, message, within(20s, 20s));
   EXPECT_EQ(reply.command, 42u);
-  EXPECT_EQ(reply.fields, message.fields);
-  EXPECT_EQ(reply.texts, (std::vector<std::string>{"", std::string("a\0b", 3), "thanks"}));
+  EXPECT_EQ(reply.head, message.head + "thanks");
   ASSERT_EQ(reply.payload.size(), 3u);
   EXPECT_EQ(reply.payload[0].text(), message.payload[0].text());
   EXPECT_EQ(reply.payload[1].size(), 0u);
@@ -81,7 +80,7 @@ TEST_P(Scenarios, PiecesGoWhereTheServerWants) {
   ChannelOptions options;
   options.place = [&](const NodeId& from, const Message& head, size_t frame, size_t bytes) {
     EXPECT_EQ(from.name, worker(0));
-    EXPECT_EQ(head.fields, std::vector<int64_t>{9});
+    EXPECT_EQ(numbers_of(head), std::vector<int64_t>{9});
     EXPECT_EQ(frame, 0u);
     return bytes == store.size() ? Buffer::borrow(store) : Buffer{};
   };
@@ -122,7 +121,7 @@ TEST_P(Scenarios, AHandlerSetLateGetsAll) {
   for (int i = 0; i < 50; ++i) {
     b->request(server(0), 3, message_of({i}), within(20s), [&, i](Reply&& reply) {
       EXPECT_FALSE(reply.error);
-      EXPECT_EQ(reply.message.fields, std::vector<int64_t>{i});
+      EXPECT_EQ(numbers_of(reply.message), std::vector<int64_t>{i});
       ++answered;
     });
   }
@@ -134,15 +133,15 @@ TEST_P(Scenarios, AHandlerSetLateGetsAll) {
 
 TEST_P(Scenarios, TwoCustomersInAProcess) {
   const auto a = node(server(0)), b = node(worker(0));
-  a->serve(1, [](Incoming&& i) { i.responder.reply(message_of({i.message.fields[0] + 100})); });
-  a->serve(2, [](Incoming&& i) { i.responder.reply(message_of({i.message.fields[0] + 200})); });
+  a->serve(1, [](Incoming&& i) { i.responder.reply(message_of({numbers_of(i.message)[0] + 100})); });
+  a->serve(2, [](Incoming&& i) { i.responder.reply(message_of({numbers_of(i.message)[0] + 200})); });
   b->connect(server(0), a->address());
   std::vector<std::thread> customers;
   for (int channel = 1; channel <= 2; ++channel) {
     customers.emplace_back([&, channel] {
       for (int i = 0; i < 100; ++i) {
         const Message reply = b->call(server(0), channel, message_of({i}), within(20s));
-        ASSERT_EQ(reply.fields, std::vector<int64_t>{i + 100 * channel});
+        ASSERT_EQ(numbers_of(reply), std::vector<int64_t>{i + 100 * channel});
       }
     });
   }
@@ -174,7 +173,7 @@ TEST_P(Scenarios, AHundredRequestsToEveryNodeWithExactCounts) {
       for (int j = 0; j < kNodes; ++j) {
         if (i == j) continue;
         nodes[i]->request(server(j), 0, message_of({r}), within(30s), [&, j](Reply&& reply) {
-          if (reply.error || reply.message.fields != std::vector<int64_t>{j}) ++failed;
+          if (reply.error || numbers_of(reply.message) != std::vector<int64_t>{j}) ++failed;
           ++answered;
         });
       }
@@ -191,7 +190,7 @@ TEST_P(Scenarios, BothWaysOverOneLink) {
   b->serve(0, echo);
   b->connect(server(0), a->address());
   b->call(server(0), 0, message_of({1}), within(20s));
-  EXPECT_EQ(a->call(worker(0), 0, message_of({2}), within(20s)).fields, std::vector<int64_t>{2});
+  EXPECT_EQ(numbers_of(a->call(worker(0), 0, message_of({2}), within(20s))), std::vector<int64_t>{2});
 }
 
 TEST_P(Scenarios, HandlersFailuresTravel) {
@@ -249,7 +248,7 @@ TEST_P(Scenarios, UrgentMessagesOvertake) {
   std::vector<int64_t> order;
   a->serve(0, [&](Incoming&& incoming) {
     const std::lock_guard lock(mutex);
-    order.push_back(incoming.message.fields[0]);
+    order.push_back(numbers_of(incoming.message)[0]);
     incoming.responder.reply({});
   });
   b->connect(server(0), a->address());
@@ -350,8 +349,8 @@ TEST_P(Scenarios, ARankGivenLater) {
   b->connect(kScheduler, a->address());
   b->call(kScheduler, 0, {}, within(20s));
   b->rename(worker(2));
-  EXPECT_EQ(a->call(worker(2), 0, message_of({5}), within(20s)).fields, std::vector<int64_t>{5});
-  EXPECT_EQ(b->call(kScheduler, 0, message_of({6}), within(20s)).fields, std::vector<int64_t>{6});
+  EXPECT_EQ(numbers_of(a->call(worker(2), 0, message_of({5}), within(20s))), std::vector<int64_t>{5});
+  EXPECT_EQ(numbers_of(b->call(kScheduler, 0, message_of({6}), within(20s))), std::vector<int64_t>{6});
 }
 
 TEST_P(Scenarios, ARestartedPeerIsAnotherIncarnation) {

@@ -29,8 +29,8 @@ TEST(NetworkModule, IsLoadedOnFirstUse) {
   a.serve(0, [](Incoming&& incoming) { incoming.responder.reply(std::move(incoming.message)); });
   b.connect(one, a.address());
   Message message;
-  message.texts = {"hello"};
-  EXPECT_EQ(b.call(one, 0, message).texts, message.texts);
+  message.head = "hello";
+  EXPECT_EQ(b.call(one, 0, message).head, message.head);
   EXPECT_EQ(new_keys({{Role::server}, {Role::worker}}).own.size(), 2u);
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/cpp/kvstore/cluster.h"
+#include "tests/cpp/kvstore/requests.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -19,73 +20,81 @@ using Floats = std::vector<float>;
 
 constexpr int kKeys = 200;
 
-comm::Buffer floats(const Floats& items) { return comm::Buffer::copy_of(std::as_bytes(std::span(items))); }
+struct Item {
+  std::string key;
+  int64_t number;
+  Floats values = {};
+};
 
-comm::Message push_of(const std::string& key, int64_t number, const Floats& items) {
-  comm::Message message;
-  message.command = kPush;
-  message.fields = {0, 0, 0, 0, 0, number, 0, 0};
-  message.texts = {"s" + key};
-  message.payload = {floats(items)};
-  return message;
-}
+struct Batch {
+  messages::Request request;
+  std::vector<comm::Buffer> payload;
+};
 
-comm::Message pull_of(const std::string& key, int64_t number) {
-  comm::Message message;
-  message.command = kPull;
-  message.fields = {0, 0, 0, 0, 0, number};
-  message.texts = {"s" + key};
-  return message;
-}
-
-comm::Message batch_of(const std::vector<comm::Message>& items) {
-  std::vector<const comm::Message*> all;
-  for (const comm::Message& item : items) all.push_back(&item);
-  comm::Message batch = gather(all);
-  if (batch.command == kPushes) join_payload(batch);
+Batch pushes_of(const std::vector<Item>& items) {
+  Batch batch;
+  std::vector<comm::Buffer> parts;
+  for (const Item& item : items) {
+    parts.push_back(floats(item.values));
+    messages::Push& push = *batch.request.mutable_pushes()->add_items();
+    push.set_key("s" + item.key);
+    push.set_number(item.number);
+    push.set_bytes(parts.back().size());
+  }
+  batch.payload = {join_parts(parts)};
   return batch;
 }
 
-TEST(Batch, GivesBackWhatWasGathered) {
-  const std::vector<comm::Message> pushes = {push_of("a", 1, {1}), push_of("b", 7, {}),
-                                             push_of("a", 2, {2, 3})};
-  for (const auto& items : {pushes, std::vector{pull_of("a", 1), pull_of("b", 5)}}) {
-    const std::vector<comm::Message> back = items_of(batch_of(items));
-    ASSERT_EQ(back.size(), items.size());
-    for (size_t i = 0; i < items.size(); ++i) {
-      EXPECT_EQ(back[i].command, items[i].command);
-      EXPECT_EQ(back[i].fields, items[i].fields);
-      EXPECT_EQ(back[i].texts, items[i].texts);
-      ASSERT_EQ(back[i].payload.size(), items[i].payload.size());
-      if (!items[i].payload.empty()) {
-        EXPECT_EQ(back[i].payload[0].text(), items[i].payload[0].text());
-      }
-    }
+Batch pulls_of(const std::vector<Item>& items) {
+  Batch batch;
+  for (const Item& item : items) {
+    messages::Pull& pull = *batch.request.mutable_pulls()->add_items();
+    pull.set_key("s" + item.key);
+    pull.set_number(item.number);
   }
+  return batch;
+}
+
+std::vector<int64_t> outcomes_in(const comm::Message& answer) {
+  const auto outcomes = decode<messages::Outcomes>(answer);
+  return {outcomes.items().begin(), outcomes.items().end()};
+}
+
+TEST(Batch, GivesBackWhatWasGathered) {
+  const std::vector<Floats> values = {{1}, {}, {2, 3}};
+  const Batch batch = pushes_of({{"a", 1, values[0]}, {"b", 7, values[1]}, {"a", 2, values[2]}});
+  const std::vector<comm::Buffer> parts = parts_of(batch.request.pushes(), batch.payload);
+  ASSERT_EQ(parts.size(), values.size());
+  for (size_t i = 0; i < parts.size(); ++i) EXPECT_EQ(parts[i].text(), floats(values[i]).text());
 }
 
 TEST(Batch, LimitsOfMessagesAreItsOwn) {
   const BatchLimits usual = BatchLimits::within({});
   EXPECT_EQ(usual.items, kBatchItems);
   EXPECT_EQ(usual.bytes, kBatchBytes);
-  const auto items_within = [](auto change) {
+  const auto items_within = [](size_t header_bytes) {
     comm::Limits limits;
-    change(limits);
+    limits.header_bytes = header_bytes;
     return BatchLimits::within(limits).items;
   };
-  EXPECT_EQ(items_within([](comm::Limits& limits) { limits.texts = 7; }), 7u);
-  EXPECT_EQ(items_within([](comm::Limits& limits) { limits.fields = 66; }), 10u);
-  EXPECT_EQ(items_within([](comm::Limits& limits) { limits.fields = 8; }), 1u);
-  EXPECT_EQ(items_within([](comm::Limits& limits) { limits.header_bytes = 0; }), 1u);
+  EXPECT_EQ(items_within(0), 1u);
   // As many items as that with the longest keys, and what an entry of a chain has besides, fit into a header.
   for (const size_t bytes : {4000, 10'000, 50'000}) {
-    const size_t items = items_within([&](comm::Limits& limits) { limits.header_bytes = bytes; });
-    const comm::Message batch =
-        batch_of(std::vector<comm::Message>(items, push_of(std::string(kLongKey - 1, 'k'), 1, {1})));
-    size_t size = 10 * (batch.fields.size() + 10 + batch.payload.size()) + 256;  // as an endpoint counts
-    for (const std::string& text : batch.texts) size += text.size() + 10;
-    EXPECT_LE(size, bytes);
-    EXPECT_GT(items, bytes / 500);
+    Batch batch;
+    for (size_t i = 0; i < items_within(bytes); ++i) {
+      messages::Push& push = *batch.request.mutable_pushes()->add_items();
+      push.set_key(std::string(kLongKey, 'k'));
+      push.set_part(INT64_MAX);
+      push.set_number(INT64_MAX);
+      push.set_bytes(kSmallItem);
+      Packing{Packing::Form::rows, -1}.write(*push.mutable_packing());
+    }
+    messages::InChain entry;
+    entry.set_view(INT64_MAX);
+    entry.mutable_append()->set_index(INT64_MAX);
+    entry.mutable_append()->set_request(batch.request.SerializeAsString());
+    EXPECT_LE(entry.ByteSizeLong() + 10 + 256, bytes);  // as an endpoint counts
+    EXPECT_GT(items_within(bytes), bytes / 500);
   }
   comm::Limits low;
   low.message_bytes = 1000;
@@ -93,20 +102,24 @@ TEST(Batch, LimitsOfMessagesAreItsOwn) {
 }
 
 TEST(Batch, OthersAreRefused) {
-  const comm::Message good = batch_of({push_of("a", 1, {1, 2}), push_of("b", 1, {3})});
+  const Batch good = pushes_of({{"a", 1, {1, 2}}, {"b", 1, {3}}});
+  EXPECT_THROW(parts_of({}, good.payload), NetworkError);
+  EXPECT_THROW(parts_of(good.request.pushes(), {}), NetworkError);
+  EXPECT_THROW(parts_of(pushes_of(std::vector<Item>(kBatchItems + 1)).request.pushes(), good.payload),
+               NetworkError);
   std::mt19937_64 random(7);
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
-    comm::Message bad = good;
-    switch (random() % 5) {
-      case 0: bad.fields.resize(random() % (2 * bad.fields.size())); break;
-      case 1: bad.fields[4 + random() % (bad.fields.size() - 4)] = static_cast<int64_t>(random()); break;
-      case 2: bad.texts.resize(random() % (2 * kBatchItems)); break;
-      case 3: bad.payload.resize(random() % 3); break;
-      default: bad.payload[0] = bad.payload[0].slice(0, random() % bad.payload[0].size());
+    Batch bad = good;
+    messages::Push& push = *bad.request.mutable_pushes()->mutable_items(static_cast<int>(random() % 2));
+    if (random() % 2 == 0) {
+      push.set_bytes(random() % 2 == 0 ? random() : random() % 30);
+    } else {
+      bad.payload[0] = bad.payload[0].slice(0, random() % bad.payload[0].size());
     }
     try {
-      for (const comm::Message& item : items_of(bad)) ASSERT_LE(item.payload_bytes(), bad.payload_bytes());
+      for (const comm::Buffer& part : parts_of(bad.request.pushes(), bad.payload))
+        ASSERT_LE(part.size(), bad.payload[0].size());
     } catch (const NetworkError&) {
       ++refused;
     }
@@ -137,27 +150,18 @@ class BatchServer : public ClusterTest {
     options.retry_after = 20ms;
     return options;
   }
-  comm::Message call(comm::Message message) {
+  comm::Message call(Batch batch) { return client_->call_and_wait(call_of(std::move(batch))); }
+  static ClusterClient::Call call_of(Batch batch) {
     ClusterClient::Call call;
-    message.fields.resize(std::max<size_t>(message.fields.size(), 4));
-    call.message = std::move(message);
+    call.request = std::move(batch.request);
+    call.payload = std::move(batch.payload);
     call.what = "a batch";
-    return client_->call_and_wait(std::move(call));
+    return call;
   }
   void begin() {
-    comm::Message optimizer;
-    optimizer.command = kSetOptimizer;
-    optimizer.texts = {"sgd", "learning_rate", "1"};
-    call(optimizer);
-    for (const char* const key : {"a", "b", "c"}) {
-      comm::Message init;
-      init.command = kInit;
-      init.fields = {0, 0, 0, 0, 0, static_cast<int64_t>(DType::float32), static_cast<int64_t>(Mode::async),
-                     0, 1};
-      init.texts = {std::string("s") + key};
-      init.payload = {floats({0, 0})};
-      call(init);
-    }
+    call({optimizer_of({}, {"sgd", {{"learning_rate", "1"}}}), {}});
+    for (const char* const key : {"sa", "sb", "sc"})
+      call({init_of({}, key, DType::float32, Mode::async, 1), {floats({0, 0})}});
   }
   static Floats values_in(const comm::Message& answer) {
     const std::string_view bytes = answer.payload.at(0).text();
@@ -178,20 +182,19 @@ TEST_F(BatchServer, JudgesEachItemByItself) {
     servers_.clear();
     start(servers);
     begin();
-    const comm::Message batch = batch_of({
-        push_of("a", 1, {1, 2}),
-        push_of("b", 1, {1, 2, 3}),  // of another size
-        push_of("c", 2, {1, 1}),     // the first is missing
-        push_of("none", 1, {1, 1}),
-        push_of("a", 1, {1, 2}),  // again
-        push_of("a", 2, {1, 2}),
-        push_of("b", 1, {5, 5}),
+    const Batch batch = pushes_of({
+        {"a", 1, {1, 2}},
+        {"b", 1, {1, 2, 3}},  // of another size
+        {"c", 2, {1, 1}},     // the first is missing
+        {"none", 1, {1, 1}},
+        {"a", 1, {1, 2}},  // again
+        {"a", 2, {1, 2}},
+        {"b", 1, {5, 5}},
     });
     for (int time = 0; time < 3; ++time)  // as requests of their own, which nobody else tells apart
-      EXPECT_THAT(call(batch).fields, ElementsAre(0, kAlone, kAlone, kAlone, 0, 0, 0));
-    const comm::Message answer =
-        call(batch_of({pull_of("a", 2), pull_of("none", 0), pull_of("b", 1), pull_of("c", 9)}));
-    EXPECT_THAT(answer.fields, ElementsAre(8, kNotYet, 8, kNotYet));
+      EXPECT_THAT(outcomes_in(call(batch)), ElementsAre(0, kAlone, kAlone, kAlone, 0, 0, 0));
+    const comm::Message answer = call(pulls_of({{"a", 2}, {"none", 0}, {"b", 1}, {"c", 9}}));
+    EXPECT_THAT(outcomes_in(answer), ElementsAre(8, kNotYet, 8, kNotYet));
     EXPECT_THAT(values_in(answer), ElementsAre(-2, -4, 0, 0, -5, -5));
   }
 }
@@ -200,13 +203,12 @@ TEST_F(BatchServer, JudgesEachItemByItself) {
 TEST_F(BatchServer, ABatchSurvivesItsHead) {
   start(2);
   begin();
-  const comm::Message batch =
-      batch_of({push_of("a", 1, {1, 2}), push_of("c", 3, {9, 9}), push_of("b", 1, {3, 4})});
-  EXPECT_THAT(call(batch).fields, ElementsAre(0, kAlone, 0));
+  const Batch batch = pushes_of({{"a", 1, {1, 2}}, {"c", 3, {9, 9}}, {"b", 1, {3, 4}}});
+  EXPECT_THAT(outcomes_in(call(batch)), ElementsAre(0, kAlone, 0));
   network_.kill("inproc://server0", true);
   servers_[0].reset();
-  EXPECT_THAT(call(batch).fields, ElementsAre(0, kAlone, 0));
-  const comm::Message answer = call(batch_of({pull_of("a", 1), pull_of("b", 1), pull_of("c", 0)}));
+  EXPECT_THAT(outcomes_in(call(batch)), ElementsAre(0, kAlone, 0));
+  const comm::Message answer = call(pulls_of({{"a", 1}, {"b", 1}, {"c", 0}}));
   EXPECT_THAT(values_in(answer), ElementsAre(-1, -2, 0, 0, -3, -4, 0, 0, 0, 0));
 }
 
@@ -214,18 +216,17 @@ TEST_F(BatchServer, PullsThatHaveToWaitAreAnsweredWhenOneCanBe) {
   start(1);
   begin();
   std::promise<comm::Message> promise;
-  ClusterClient::Call pulls;
-  pulls.message = batch_of({pull_of("a", 1), pull_of("b", 1)});
+  ClusterClient::Call pulls = call_of(pulls_of({{"a", 1}, {"b", 1}}));
   pulls.done = [&](comm::Message message, const std::exception_ptr&) {
     promise.set_value(std::move(message));
   };
   client_->call(std::move(pulls));
   std::future<comm::Message> future = promise.get_future();
   EXPECT_EQ(future.wait_for(20ms), std::future_status::timeout);
-  call(batch_of({push_of("b", 1, {1, 2})}));
+  call(pushes_of({{"b", 1, {1, 2}}}));
   ASSERT_EQ(future.wait_for(30s), std::future_status::ready);
   const comm::Message answer = future.get();
-  EXPECT_THAT(answer.fields, ElementsAre(kNotYet, 8));
+  EXPECT_THAT(outcomes_in(answer), ElementsAre(kNotYet, 8));
   EXPECT_THAT(values_in(answer), ElementsAre(-1, -2));
 }
 
@@ -272,8 +273,7 @@ TEST_F(SmallKeys, TravelTogether) {
 TEST_F(SmallKeys, KeepToLoweredLimits) {
   comm::Limits limits;
   limits.message_bytes = 1000;
-  limits.fields = 64;
-  limits.texts = 10;
+  limits.header_bytes = 6000;
   Cluster cluster(runtime_,
                   {.servers = 2, .workers = 2, .deadline = 40s, .retry_after = 20s, .limits = limits});
   constexpr int kSteps = 10;

@@ -12,6 +12,7 @@
 #include "kvstore/cluster/push_window.h"
 #include "kvstore/combine.h"
 #include "tests/cpp/kvstore/cluster.h"
+#include "tests/cpp/kvstore/requests.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -24,21 +25,12 @@ constexpr int64_t kItems = 3001;
 
 class Rounds : public StoreTest {
  protected:
-  static comm::Message entry(Command command, int64_t worker, std::vector<int64_t> fields) {
-    comm::Message message;
-    message.command = command;
-    message.fields = {0, 0, worker, 7};
-    message.fields.insert(message.fields.end(), fields.begin(), fields.end());
-    if (command == kInit || command == kPush || command == kPull) message.texts = {"sw"};
-    return message;
-  }
+  static Sender sender(int64_t worker) { return {worker, 7}; }
   void begin(ShardGroup& group, DType dtype) {
-    for (int64_t worker = 0; worker < kWorkers; ++worker) group.apply(entry(kJoin, worker, {}));
-    comm::Message init =
-        entry(kInit, 0, {0, static_cast<int64_t>(dtype), static_cast<int64_t>(Mode::sync), 0, kWorkers});
-    init.payload = {comm::Buffer::allocate(static_cast<size_t>(kItems * size_of(dtype)))};
-    std::memset(init.payload[0].writable(), 0, init.payload[0].size());
-    group.apply(init);
+    for (int64_t worker = 0; worker < kWorkers; ++worker) group.apply(join_of(sender(worker)), {});
+    comm::Buffer first = comm::Buffer::allocate(static_cast<size_t>(kItems * size_of(dtype)));
+    std::memset(first.writable(), 0, first.size());
+    group.apply(init_of(sender(0), "sw", dtype, Mode::sync, kWorkers), {&first, 1});
   }
   // A gradient whose sums depend on their order.
   NDArray gradient(int64_t worker, int64_t number, DType dtype) {
@@ -52,22 +44,19 @@ class Rounds : public StoreTest {
   }
   // The payload counts in `alive_` until nobody holds it.
   void push(ShardGroup& group, int64_t worker, int64_t number, DType dtype) {
-    comm::Message message = entry(kPush, worker, {0, number});
-    Packing().append_to(message.fields);
     const NDArray array = gradient(worker, number, dtype);
     ++alive_;
-    message.payload = {comm::Buffer::borrow(
-        {static_cast<const std::byte*>(array.storage().data()), static_cast<size_t>(array.bytes())},
-        [this, array] { --alive_; })};
-    ASSERT_EQ(group.check(message).verdict, ShardGroup::Verdict::apply);
-    group.apply(message);
+    apply_push(group, push_of(sender(worker), "sw", number),
+               comm::Buffer::borrow({static_cast<const std::byte*>(array.storage().data()),
+                                     static_cast<size_t>(array.bytes())},
+                                    [this, array] { --alive_; }));
   }
   std::string bits_of(const NDArray& array) {
     array.wait_to_read();
     return {static_cast<const char*>(array.view().data), static_cast<size_t>(array.bytes())};
   }
   std::string value(const ShardGroup& group, int64_t number) {
-    return bits_of(group.find(entry(kPull, 0, {0, number})).value());
+    return bits_of(found(group, pull_of(sender(0), "sw", number)));
   }
   // All at once, in the order of ranks.
   std::string sum(std::vector<int64_t> workers, int64_t number, DType dtype) {
@@ -125,15 +114,9 @@ TEST_F(Rounds, GoOnInACopyWithTheSameBits) {
     ShardGroup group(runtime_);
     begin(group, dtype);
     for (const int64_t worker : {2, 0, 1, 4}) push(group, worker, 1, dtype);
-    const ShardGroup::Picture picture = group.picture();
-    comm::Message state = picture.head;
-    for (const NDArray& array : picture.arrays) {
-      array.wait_to_read();
-      state.payload.push_back(comm::Buffer::copy_of(
-          {static_cast<const std::byte*>(array.view().data), static_cast<size_t>(array.bytes())}));
-    }
+    const GroupCopy state = copy_of(group.picture());
     ShardGroup copy(runtime_);
-    copy.load(state);
+    copy.load(state.state, state.arrays);
     EXPECT_EQ(copy.held_bytes(), group.held_bytes());
     for (ShardGroup* const one : {&group, &copy}) {
       for (const int64_t worker : {5, 3}) push(*one, worker, 1, dtype);
@@ -146,7 +129,7 @@ TEST_F(Rounds, EndWithoutThoseWhoLeave) {
   ShardGroup group(runtime_);
   begin(group, DType::float16);
   for (const int64_t worker : {1, 2, 3, 5}) push(group, worker, 1, DType::float16);
-  for (const int64_t worker : {0, 4}) group.apply(entry(kLeave, worker, {}));
+  for (const int64_t worker : {0, 4}) group.apply(leave_of(sender(worker)), {});
   EXPECT_TRUE(value(group, 1) == sum({1, 2, 3, 5}, 1, DType::float16));
   engine_->wait_all();
   EXPECT_EQ(alive_, 0);

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tests/cpp/kvstore/cluster.h"
+#include "tests/cpp/kvstore/requests.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -29,37 +30,22 @@ class SnapshotTest : public StoreTest {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  static comm::Message entry(Command command, std::vector<int64_t> fields, const std::string& key = {}) {
-    comm::Message message;
-    message.command = command;
-    message.fields = {0, 0};
-    message.fields.insert(message.fields.end(), fields.begin(), fields.end());
-    if (!key.empty()) message.texts = {key};
-    return message;
-  }
-  static comm::Buffer floats(const std::vector<float>& items) {
-    return comm::Buffer::copy_of(std::as_bytes(std::span(items)));
-  }
+  static Sender sender(int64_t worker) { return {worker, 7 + worker}; }
   // A group of two workers with the keys a, b and "still", which is never pushed.
   void begin(ShardGroup& group, Mode mode = Mode::sync) {
-    for (const int64_t worker : {0, 1}) group.apply(entry(kJoin, {worker, 7 + worker}));
-    comm::Message optimizer = entry(kSetOptimizer, {0, 7});
-    optimizer.texts = {"sgd", "learning_rate", "0.5", "momentum", "0.9"};
-    group.apply(optimizer);
+    join(group);
+    group.apply(optimizer_of(sender(0), {"sgd", {{"learning_rate", "0.5"}, {"momentum", "0.9"}}}), {});
     for (const std::string key : {"sa", "sb", "still"}) {
-      comm::Message init = entry(
-          kInit, {0, 7, 0, static_cast<int64_t>(DType::float32), static_cast<int64_t>(mode), 0, 2}, key);
-      init.payload = {floats({1, 2, 3})};
-      group.apply(init);
+      const comm::Buffer first = floats({1, 2, 3});
+      group.apply(init_of(sender(0), key, DType::float32, mode, 2), {&first, 1});
     }
   }
-  void push(ShardGroup& group, int64_t worker, const std::string& key, int64_t number) {
-    comm::Message message = entry(kPush, {worker, 7 + worker, 0, number}, key);
-    Packing().append_to(message.fields);
+  static void join(ShardGroup& group) {
+    for (const int64_t worker : {0, 1}) group.apply(join_of(sender(worker)), {});
+  }
+  static void push(ShardGroup& group, int64_t worker, const std::string& key, int64_t number) {
     const auto value = static_cast<float>(number * 10 + worker);
-    message.payload = {floats({value, value / 3, 1})};
-    ASSERT_EQ(group.check(message).verdict, ShardGroup::Verdict::apply);
-    group.apply(message);
+    apply_push(group, push_of(sender(worker), key, number), floats({value, value / 3, 1}));
   }
   void push_all(ShardGroup& group, int64_t number) {
     for (const std::string key : {"sa", "sb"}) {
@@ -67,15 +53,16 @@ class SnapshotTest : public StoreTest {
     }
   }
   std::vector<float> value_of(const ShardGroup& group, const std::string& key, int64_t number) {
-    return values(*group.find(entry(kPull, {0, 7, 0, number}, key)));
+    return values(found(group, pull_of(sender(0), key, number)));
   }
   // What comes back from a file.
-  comm::Message through_file(const ShardGroup::Picture& picture) {
+  GroupCopy through_file(const ShardGroup::Picture& picture) {
     for (const NDArray& array : picture.arrays) array.wait_to_read();
     fs::remove(path());
-    EXPECT_TRUE(write_snapshot(folder_, kName, picture.head, picture.arrays));
+    EXPECT_TRUE(write_snapshot(folder_, kName, picture));
     return read_snapshot(folder_, kName);
   }
+  static void load(ShardGroup& group, const GroupCopy& copy) { group.load(copy.state, copy.arrays); }
   std::string path() const { return snapshot_path(folder_, kName); }
   std::string content() const {
     std::ifstream file(path(), std::ios::binary);
@@ -112,8 +99,8 @@ TEST_F(SnapshotTest, ACutIsWhatEveryShardWasAfterItsRound) {
   EXPECT_EQ(cut->round, 2);
 
   ShardGroup again(runtime_);
-  again.load(through_file(cut->picture));
-  for (const int64_t worker : {0, 1}) again.apply(entry(kJoin, {worker, 7 + worker}));
+  load(again, through_file(cut->picture));
+  join(again);
   EXPECT_EQ(value_of(again, "sa", 2), after);
   EXPECT_EQ(value_of(again, "still", 0), (std::vector<float>{1, 2, 3}));
   // Both go on alike, so momentum and counts are there, too.
@@ -124,19 +111,15 @@ TEST_F(SnapshotTest, ACutIsWhatEveryShardWasAfterItsRound) {
 // Rows that nobody pushed keep their momentum; a round that is not complete is in a copy, too.
 TEST_F(SnapshotTest, RowsGoOnAlike) {
   const auto push_row = [&](ShardGroup& group, int64_t worker, int64_t row, int64_t number) {
-    comm::Message message = entry(kPush, {worker, 7 + worker, 0, number}, "sa");
-    Packing{Packing::Form::rows, 1}.append_to(message.fields);
     comm::Buffer bytes = comm::Buffer::allocate(sizeof(int64_t) + sizeof(float));
     const float value = static_cast<float>(number) / 4;
     std::memcpy(bytes.writable(), &row, sizeof row);
     std::memcpy(bytes.writable() + sizeof row, &value, sizeof value);
-    message.payload = {bytes};
-    ASSERT_EQ(group.check(message).verdict, ShardGroup::Verdict::apply);
-    group.apply(message);
+    apply_push(group, push_of(sender(worker), "sa", number, {Packing::Form::rows, 1}), bytes);
   };
   const auto copied = [&](const ShardGroup::Picture& picture) {
     auto again = std::make_unique<ShardGroup>(runtime_);
-    again->load(through_file(picture));
+    load(*again, through_file(picture));
     return again;
   };
   ShardGroup group(runtime_);
@@ -147,7 +130,7 @@ TEST_F(SnapshotTest, RowsGoOnAlike) {
     for (const int64_t worker : {0, 1}) push(group, worker, "sb", number);
   }
   const auto restored = copied(group.take_cut().value().picture);
-  for (const int64_t worker : {0, 1}) restored->apply(entry(kJoin, {worker, 7 + worker}));
+  join(*restored);
   for (ShardGroup* one : {&group, restored.get()}) push_row(*one, 0, 1, 3);
   const auto replica = copied(group.picture());
   for (ShardGroup* one : {&group, restored.get(), replica.get()}) push_row(*one, 1, 1, 3);
@@ -182,8 +165,8 @@ TEST_F(SnapshotTest, AnAsynchronousCutKnowsWhoPushedHowOften) {
   const std::optional<ShardGroup::Cut> cut = group.take_cut();
   ASSERT_TRUE(cut);
   ShardGroup again(runtime_);
-  again.load(through_file(cut->picture));
-  for (const int64_t worker : {0, 1}) again.apply(entry(kJoin, {worker, 7 + worker}));
+  load(again, through_file(cut->picture));
+  join(again);
   push(again, 0, "sa", 4);
   push(again, 1, "sa", 3);
 }
@@ -194,8 +177,8 @@ TEST_F(SnapshotTest, AGroupWithoutPushesIsPicturedAsItIs) {
   group.take_cuts(2);
   ASSERT_TRUE(group.picture_if_never_pushed());
   ShardGroup again(runtime_);
-  again.load(through_file(*group.picture_if_never_pushed()));
-  again.apply(entry(kJoin, {0, 7}));
+  load(again, through_file(*group.picture_if_never_pushed()));
+  join(again);
   EXPECT_EQ(value_of(again, "sa", 0), (std::vector<float>{1, 2, 3}));
   push(group, 0, "sa", 1);
   EXPECT_FALSE(group.picture_if_never_pushed());
@@ -235,14 +218,14 @@ TEST_F(SnapshotTest, NobodyWritesOverAnothersFile) {
     for (int64_t number = 1; number <= pushes; ++number) push_all(group, number);
     return group.picture();
   };
-  const auto is_of = [&](const std::optional<comm::Message>& state, int64_t pushes) {
+  const auto is_of = [&](const std::optional<GroupCopy>& copy, int64_t pushes) {
     ShardGroup group(runtime_);
-    group.load(state.value());
-    return group.known_of(0).fields[1] == pushes;  // of the first shard
+    load(group, copy.value());
+    return group.known_of(0).shards(0).pushes() == pushes;
   };
   const auto written = [&](const ShardGroup::Picture& picture) {
     for (const NDArray& array : picture.arrays) array.wait_to_read();
-    return write_snapshot(folder_, kOne, picture.head, picture.arrays);
+    return write_snapshot(folder_, kOne, picture);
   };
   EXPECT_TRUE(written(state_at(10)));
   EXPECT_FALSE(written(state_at(11)));
@@ -268,23 +251,46 @@ TEST_F(SnapshotTest, InventedStatesNeverCrash) {
   group.take_cuts(2);
   push_all(group, 1);
   push_all(group, 2);
-  const comm::Message good = through_file(group.take_cut()->picture);
+  const GroupCopy good = through_file(group.take_cut()->picture);
   std::mt19937_64 random(1);
   for (int i = 0; i < 2000; ++i) {
-    comm::Message bad = good;
-    for (int change = 0; change < 2; ++change) {
-      int64_t& field = bad.fields[random() % bad.fields.size()];
-      field = random() % 2 == 0 ? static_cast<int64_t>(random() % 8) - 2 : static_cast<int64_t>(random());
-    }
-    if (random() % 4 == 0) bad.payload.pop_back();
-    if (random() % 4 == 0) bad.texts.pop_back();
+    GroupCopy bad = good;
+    if (random() % 4 == 0) bad.arrays.pop_back();
+    std::string bytes = bad.state.SerializeAsString();
+    for (int change = 0; change < 2; ++change) bytes[random() % bytes.size()] = static_cast<char>(random());
     ShardGroup again(runtime_);
     try {
-      again.load(bad);
+      decode(bytes, bad.state);
+      load(again, bad);
     } catch (const Error&) {
       continue;
     }
   }
+  for (const auto change : {+[](messages::ShardState& shard) { shard.set_newest(5); },
+                            +[](messages::ShardState& shard) { shard.set_values(0); },
+                            +[](messages::ShardState& shard) { shard.clear_pushed(); },
+                            +[](messages::ShardState& shard) { shard.set_dtype(77); },
+                            +[](messages::ShardState& shard) { shard.add_rounds(); }}) {
+    GroupCopy bad = good;
+    change(*bad.state.mutable_shards(0));
+    ShardGroup again(runtime_);
+    EXPECT_THROW(load(again, bad), NetworkError);
+  }
+}
+
+// Formats of other releases are told from what is no snapshot at all.
+TEST_F(SnapshotTest, AnOlderFormatIsNamed) {
+  const auto refusal = [&](const std::string& begin) {
+    std::ofstream(path(), std::ios::binary) << begin << std::string(100, '\0');
+    try {
+      read_snapshot(folder_, kName);
+    } catch (const FileError& error) {
+      return std::string(error.what());
+    }
+    return std::string("it was read");
+  };
+  EXPECT_THAT(refusal("LXSNAP02"), HasSubstr("written by another release: its format is LXSNAP02"));
+  EXPECT_THAT(refusal("PK\3\4abcd"), HasSubstr("is no snapshot"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "kvstore/cluster/state_pieces.h"
 #include "tests/cpp/kvstore/cluster.h"
+#include "tests/cpp/kvstore/requests.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -26,14 +27,9 @@ TEST(StatePieces, EverythingComesOnceAndWithinTheLimits) {
   const auto up_to = [&](size_t most) { return static_cast<size_t>(random() % (most + 1)); };
   for (int round = 0; round < 200; ++round) {
     const PieceLimits limits{1 + up_to(200), 1 + up_to(7)};
-    comm::Message state;
-    for (size_t i = up_to(40); i > 0; --i) state.fields.push_back(static_cast<int64_t>(random()));
-    for (size_t i = up_to(20); i > 0; --i) state.texts.push_back(bytes_of(i, up_to(30)));
-    std::vector<comm::Buffer> items = {pack_head(state)};
-    for (size_t i = up_to(50); i > 0; --i) {
+    std::vector<comm::Buffer> items;
+    for (size_t i = 1 + up_to(50); i > 0; --i)
       items.push_back(comm::Buffer::copy_of(bytes_of(i, up_to(up_to(3) == 0 ? 1000 : 60))));
-      state.payload.push_back(items.back());
-    }
     std::vector<size_t> sizes;
     for (const comm::Buffer& item : items) sizes.push_back(item.size());
 
@@ -50,25 +46,16 @@ TEST(StatePieces, EverythingComesOnceAndWithinTheLimits) {
       EXPECT_FALSE(parts.empty());
       builder.add(std::move(parts), plan.goes_on);
     }
-    const comm::Message built = builder.take();
-    EXPECT_EQ(built.fields, state.fields);
-    EXPECT_EQ(built.texts, state.texts);
-    ASSERT_EQ(built.payload.size(), state.payload.size());
-    for (size_t i = 0; i < built.payload.size(); ++i)
-      EXPECT_EQ(built.payload[i].text(), state.payload[i].text());
+    const std::vector<comm::Buffer> built = builder.take();
+    ASSERT_EQ(built.size(), items.size());
+    for (size_t i = 0; i < built.size(); ++i) EXPECT_EQ(built[i].text(), items[i].text());
   }
 }
 
 TEST(StatePieces, WhatIsIncompleteIsRefused) {
-  comm::Message state;
-  state.fields = {1, -2};
-  state.texts = {"three", ""};
-  const comm::Buffer head = pack_head(state);
-  for (size_t size = 0; size < head.size(); ++size)
-    EXPECT_THROW(unpack_head(head.slice(0, size)), NetworkError) << size;
   EXPECT_THROW(StateBuilder().take(), NetworkError);
   StateBuilder builder;
-  builder.add({head, comm::Buffer::copy_of("begun")}, true);
+  builder.add({comm::Buffer::copy_of("whole"), comm::Buffer::copy_of("begun")}, true);
   EXPECT_THROW(builder.take(), NetworkError);
 }
 
@@ -84,8 +71,7 @@ class StateCopy : public ClusterTest {
     setup.dead_after = 5s;  // who is slow must not look dead: the last one that has the state is killed here
     setup.limits.message_bytes = kCount * 4 + 100;
     setup.limits.frames = 4;
-    setup.limits.texts = 12;
-    setup.limits.fields = 90;
+    setup.limits.header_bytes = 6000;
     return setup;
   }
   static Key key(int i) { return fmt::format("key{}", i); }
@@ -303,18 +289,10 @@ INSTANTIATE_TEST_SUITE_P(Seeds, DisturbedCopy, ::testing::Range(0, 2));
 TEST_F(StateCopy, AFileHasAsManyArraysAsThereAre) {
   constexpr int kMany = 6000;
   ShardGroup group(runtime_);
-  comm::Message join;
-  join.command = kJoin;
-  join.fields = {0, 0, 0, 7};
-  group.apply(join);
+  group.apply(join_of({0, 7}), {});
   for (int i = 0; i < kMany; ++i) {
-    comm::Message init;
-    init.command = kInit;
-    init.fields = {0, 0, 0, 7, 0, static_cast<int64_t>(DType::float32), 0, 0, 1};
-    init.texts = {fmt::format("skey{}", i)};
-    const auto value = static_cast<float>(i);
-    init.payload = {comm::Buffer::copy_of(std::as_bytes(std::span(&value, 1)))};
-    group.apply(init);
+    const comm::Buffer first = floats({static_cast<float>(i)});
+    group.apply(init_of({0, 7}, fmt::format("skey{}", i), DType::float32, Mode::sync, 1), {&first, 1});
   }
   const ShardGroup::Picture picture = group.picture();
   ASSERT_GT(picture.arrays.size(), static_cast<size_t>(kMany));
@@ -322,15 +300,14 @@ TEST_F(StateCopy, AFileHasAsManyArraysAsThereAre) {
   const std::string folder = ::testing::TempDir() + "/loomix_many_arrays";
   std::filesystem::create_directories(folder);
   const SnapshotName name = {.groups = 1, .workers = 1, .group = 0, .round = 1};
-  EXPECT_TRUE(write_snapshot(folder, name, picture.head, picture.arrays));
+  EXPECT_TRUE(write_snapshot(folder, name, picture));
   ShardGroup again(runtime_);
-  again.load(read_snapshot(folder, name));
+  const GroupCopy read = read_snapshot(folder, name);
+  again.load(read.state, read.arrays);
   std::filesystem::remove_all(folder);
   for (int i = 0; i < kMany; i += 599) {
-    comm::Message pull;
-    pull.fields = {0, 0, 0, 7, 0, 0};
-    pull.texts = {fmt::format("skey{}", i)};
-    EXPECT_EQ(values(*again.find(pull)), std::vector<float>{static_cast<float>(i)});
+    EXPECT_EQ(values(found(again, pull_of({0, 7}, fmt::format("skey{}", i), 0))),
+              std::vector<float>{static_cast<float>(i)});
   }
 }
 
@@ -344,13 +321,13 @@ TEST_F(StateCopy, WhatFitsInNoMessageIsNamedAtOnce) {
     EXPECT_THAT(error.what(), HasSubstr("at most 8500"));
   }
   OptimizerSpec many{"sgd", {{"learning_rate", "1"}}};
-  for (int i = 0; i < 10; ++i) many.settings.emplace_back("lr_mult." + std::to_string(i), "2");
+  for (int i = 0; i < 500; ++i) many.settings.emplace_back("lr_mult." + std::to_string(i), "2");
   try {
     cluster.workers[0]->set_optimizer(many);
     ADD_FAILURE();
   } catch (const ValueError& error) {
     EXPECT_THAT(error.what(), HasSubstr("setting optimizer 'sgd'"));
-    EXPECT_THAT(error.what(), HasSubstr("23 texts; at most 12"));
+    EXPECT_THAT(error.what(), HasSubstr("bytes in its head; at most 6000"));
   }
   comm::InprocNetwork network;
   ClusterOptions options;

@@ -216,25 +216,5 @@ TEST_F(Wire, ARankOutOfRangeIsNamed) {
   EXPECT_THAT(error, HasSubstr("none of 1 servers and 1 workers"));
 }
 
-// Another version of these messages: refused at the door.
-TEST_F(Wire, AnotherVersionIsRefused) {
-  comm::InprocNetwork network;
-  ClusterOptions options;
-  const Scheduler scheduler(network.attach("inproc://scheduler"), options);
-  comm::Endpoint old(network.attach("inproc://worker0"), {{comm::Role::worker, 0}, comm::new_incarnation()},
-                     {});
-  old.connect({comm::Role::scheduler, 0}, "inproc://scheduler");
-  comm::Message message;
-  message.command = kRegister;
-  message.fields = {kKVStoreVersion - 1};
-  message.texts = {"inproc://worker0"};
-  comm::RequestOptions request;
-  request.deadline = 20s;
-  const std::string error = error_of([&] {
-    old.call({comm::Role::scheduler, 0}, kToScheduler, message, request);
-  });
-  EXPECT_THAT(error, HasSubstr("worker 0 at inproc://worker0 speaks version"));
-}
-
 }  // namespace
 }  // namespace loomix::kvstore

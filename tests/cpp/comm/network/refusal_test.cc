@@ -108,8 +108,7 @@ TEST_F(Refusals, OtherClustersAndVersions) {
   HeaderCodec codec;
   PacketHeader hello;
   hello.kind = PacketKind::hello;
-  hello.fields = {kProtocolVersion + 1, 2, 7, 1};
-  hello.texts = {"other", "", ""};
+  hello.hello = Hello{kProtocolVersion + 1, 2, 7, 1, "other", "", ""};
   testing::internal::CaptureStderr();
   std::this_thread::sleep_for(1100ms);  // one line a second
   send_raw(called->address(), std::string(Stream::kGreeting) + record(codec.encode(hello)));

@@ -350,17 +350,16 @@ TEST(Streams, StrangersAreNotHeard) { bother_as_stranger(over_tcp()); }
 TEST(Streams, StrangersAreNotHeardWhereThereAreKeys) { bother_as_stranger(by_tls()); }
 
 // What one says first who knows the cluster's name.
-std::string begin_as_guest(int64_t rank, HeaderCodec& codec) {
+std::string begin_as_guest(int32_t rank, HeaderCodec& codec) {
   PacketHeader hello;
   hello.kind = PacketKind::hello;
-  hello.fields = {kProtocolVersion, 2, rank, static_cast<int64_t>(new_incarnation())};
-  hello.texts = {"loomix", "tcp://127.0.0.1:1", ""};
+  hello.hello = Hello{kProtocolVersion, 2, rank, new_incarnation(), "loomix", "tcp://127.0.0.1:1", ""};
   return std::string(Stream::kGreeting) + record(codec.encode(hello));
 }
 
 // One that sends packets as a peer might, with some numbers that it would not, and breaks off somewhere; how many.
 int visit(const std::string& address, Frames& frames, HeaderCodec& codec) {
-  std::string wire = begin_as_guest(100 + frames.roll(20), codec);
+  std::string wire = begin_as_guest(100 + static_cast<int32_t>(frames.roll(20)), codec);
   int sent = 0;
   for (; sent < 60; ++sent) {
     std::string body;
@@ -459,7 +458,7 @@ void break_again_and_again(const NetworkOptions& options) {
   talk.server->serve(1, [&](Incoming&& incoming) {
     {
       const std::lock_guard lock(mutex);
-      if (!counted.insert(incoming.message.fields[0]).second) ++repeated;
+      if (!counted.insert(numbers_of(incoming.message)[0]).second) ++repeated;
     }
     incoming.responder.reply({});
   });

@@ -105,19 +105,23 @@ class Frames {
     h.priority = static_cast<int32_t>(roll(4) == 0 ? odd32() : 0);
     for (const std::string& part : body) h.frames.push_back(part.size());
     if (roll(20) == 0) h.frames.push_back(roll(2) == 0 ? odd() : roll(200));
-    for (uint32_t n = roll(4); n > 0; --n) h.fields.push_back(static_cast<int64_t>(odd()));
-    for (uint32_t n = roll(4); n > 0; --n) h.texts.push_back(bytes(roll(100)));
+    h.time = roll(4) == 0 ? static_cast<int64_t>(odd()) : 0;
+    h.head = bytes(roll(100));
     return h;
   }
   // Of a stranger that knows the cluster's name, or does not.
   PacketHeader hello(bool knows) {
     PacketHeader h;
     h.kind = roll(5) == 0 ? PacketKind::welcome : PacketKind::hello;
-    h.fields = {kProtocolVersion, roll(5) == 0 ? static_cast<int64_t>(odd()) : 2,
-                roll(3) == 0 ? static_cast<int64_t>(odd()) : 100 + roll(20), static_cast<int64_t>(odd() | 1)};
-    if (h.fields[2] == 0) h.fields[2] = 1;  // the true worker's
-    h.texts = {knows ? "loomix" : bytes(roll(10)), roll(5) == 0 ? bytes(roll(60)) : "tcp://127.0.0.1:1",
-               bytes(roll(60))};
+    Hello& hello = h.hello.emplace();
+    hello.version = kProtocolVersion;
+    hello.role = roll(5) == 0 ? odd32() : 2;
+    hello.rank = static_cast<int32_t>(roll(3) == 0 ? odd32() : 100 + roll(20));
+    if (hello.rank == 0) hello.rank = 1;  // the true worker's
+    hello.incarnation = odd() | 1;
+    hello.cluster = knows ? "loomix" : bytes(roll(10));
+    hello.address = roll(5) == 0 ? bytes(roll(60)) : "tcp://127.0.0.1:1";
+    hello.offer = bytes(roll(60));
     return h;
   }
   std::string bytes(size_t size) {
