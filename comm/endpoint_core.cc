@@ -251,6 +251,8 @@ std::vector<PeerInfo> EndpointCore::peers() {
     info.address = peer.address;
     if (peer.link) info.route = transport_->describe(peer.link);
     info.trouble = peer.held_off.empty() ? peer.unreached : peer.held_off;
+    if (peer.held_off.empty() && !peer.unreached_before.empty())
+      info.trouble += fmt::format("; before: {}", peer.unreached_before);
     info.up = peer.up;
     info.silent_s = peer.incarnation ? seconds(now_ - peer.last_heard) : 0;
     info.round_trip_s = seconds(peer.round_trip);

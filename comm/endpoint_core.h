@@ -84,11 +84,12 @@ struct Peer {
   std::deque<uint64_t> replaced;  // the latest that do not count any more
   std::string address;
   bool wanted = false, up = false;
-  std::string refusal;    // why it will not talk to us
-  std::string held_off;   // why it will not yet
-  std::string unreached;  // why the last call came to nothing
-  std::string loss;       // how it went, if it went
-  LinkId link = 0;        // where to send; 0: none
+  std::string refusal;           // why it will not talk to us
+  std::string held_off;          // why it will not yet
+  std::string unreached;         // why the last call came to nothing
+  std::string unreached_before;  // the reason before, which was another one: who refuses may be gone by now
+  std::string loss;              // how it went, if it went
+  LinkId link = 0;               // where to send; 0: none
   LinkId dialling = 0;
   TimePoint hello_at, last_heard, last_sent, last_ping, lost_at;
   Duration hello_every{};

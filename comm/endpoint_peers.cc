@@ -247,6 +247,7 @@ void EndpointCore::take_link(Peer& p, Link& link) {
   p.refusal.clear();
   p.held_off.clear();
   p.unreached.clear();
+  p.unreached_before.clear();
   if (!p.up) {
     p.up = true;
     tell({{p.name, p.incarnation}, PeerState::up, p.address, {}});
@@ -305,8 +306,10 @@ void EndpointCore::drop_link(LinkId id) {
 
 void EndpointCore::on_down(LinkId id, std::string_view reason) {
   const auto found = links_.find(id);
-  if (found != links_.end() && found->second.dialled && !found->second.welcomed)
-    found->second.peer->unreached = reason;
+  if (found != links_.end() && found->second.dialled && !found->second.welcomed) {
+    Peer& p = *found->second.peer;
+    if (p.unreached != reason) p.unreached_before = std::exchange(p.unreached, std::string(reason));
+  }
   drop_link(id);
 }
 
