@@ -196,6 +196,7 @@ void ClusterClient::join_again(int64_t life) {
         if (error) std::rethrow_exception(error);
         learn(joining->known, reply);
       } catch (const std::exception& problem) {  // the calls that wait for it end by their deadlines
+        if (is_closing()) return;                // there are none: the worker ends
         return log(LogLevel::error, "[KVStore] worker {} cannot join again: {}", rank_, problem.what());
       }
       if (--joining->left > 0) return;
@@ -208,6 +209,11 @@ void ClusterClient::join_again(int64_t life) {
   }
 }
 
+bool ClusterClient::is_closing() const {
+  const std::lock_guard lock(mutex_);
+  return closing_;
+}
+
 void ClusterClient::on_view(const View& view) {
   std::vector<PendingRef> moved;
   int64_t left_out = 0;
@@ -216,6 +222,7 @@ void ClusterClient::on_view(const View& view) {
     std::string failure = std::move(view_.failure);  // which is final
     view_ = view;
     if (view_.failure.empty()) view_.failure = std::move(failure);
+    given_up_.clear();
     changed_.notify_all();
     const Member& own = view_.workers[static_cast<size_t>(rank_)];
     if (own.id.incarnation == incarnation_ && own.since != since_) {
@@ -277,12 +284,18 @@ void ClusterClient::send_alone(const PendingRef& pending) {
   uint64_t attempt = 0;
   uint64_t replaced = 0;
   bool there = false;
+  bool over = left(*pending) <= comm::Duration::zero();
+  const std::string alone = without_scheduler();
   comm::Message message;
   comm::RequestOptions options;
   {
     const std::lock_guard lock(mutex_);
     if (pending->done || closing_) return;
     failure = view_.failure;
+    if (alone.empty()) given_up_.clear();
+    if (over && !alone.empty()) given_up_.insert(pending->group);
+    over = over ||
+           given_up_.contains(pending->group);  // what comes next would wait as long, one after the other
     const Member& head = view_.head_member(pending->group);
     there = head.up && (joined_ || pending->call.request.has_join());
     target = head.id.name;
@@ -300,11 +313,11 @@ void ClusterClient::send_alone(const PendingRef& pending) {
         pending, {},
         std::make_exception_ptr(NetworkError(fmt::format("[KVStore] {}: {}", pending->what, failure))));
   }
-  if (left(*pending) <= comm::Duration::zero()) {
-    return finish(pending, {},
-                  std::make_exception_ptr(comm::DeadlineError(
-                      fmt::format("[KVStore] {} was not answered by {} in time.{}", pending->what,
-                                  target.to_string(), without_scheduler()))));
+  if (over) {
+    return finish(
+        pending, {},
+        std::make_exception_ptr(comm::DeadlineError(fmt::format(
+            "[KVStore] {} was not answered by {} in time.{}", pending->what, target.to_string(), alone))));
   }
   if (!there) return try_again_soon(pending);
   options.deadline = left(*pending);
@@ -411,7 +424,8 @@ void ClusterClient::send_batch(std::vector<PendingRef> items) {
       }
     }
     if (batch.items.empty()) return;
-    good = view_.failure.empty() && head.up && joined_ && least > comm::Duration::zero();
+    good = view_.failure.empty() && head.up && joined_ && least > comm::Duration::zero() &&
+           !given_up_.contains(items[0]->group);
     options.priority = batch.items[0]->call.priority;
     options.deadline = least;
     options.retry_after = retry_after_;

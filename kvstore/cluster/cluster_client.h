@@ -81,6 +81,7 @@ class ClusterClient {
   void sign(messages::Request& request, size_t group) const;
   static void learn(KnownShards& known, const comm::Message& reply);
   void join_again(int64_t life);
+  bool is_closing() const;
   void count(comm::MetricsText& text);
   comm::Duration left(const Pending& pending) const;
   std::string without_scheduler() const;
@@ -103,6 +104,7 @@ class ClusterClient {
   int64_t barriers_ = 0;  // asked for
   int64_t barriers_passed_ = 0;
   std::exception_ptr entry_error_;
+  std::set<size_t> given_up_;  // groups that did not answer in time, since the scheduler was lost
   std::set<PendingRef> pending_;
   std::vector<PushWindow<PendingRef>> windows_;  // of each group, for pushes
   std::deque<PendingRef> released_;              // by the windows, to be sent at once

@@ -26,6 +26,7 @@ namespace {
 constexpr int kNodesOfHalfASecond = 300;  // more send heartbeats more seldom
 constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr auto kFarewell = std::chrono::milliseconds(500);  // in which others hear of a failure
+constexpr auto kMostFarewell = std::chrono::seconds(5);     // for those who are slow
 
 comm::Duration seconds(double count) {
   return std::chrono::duration_cast<comm::Duration>(std::chrono::duration<double>(count));
@@ -217,7 +218,9 @@ void wait_for_end(const Node& node, const std::string& who, const std::function<
     std::this_thread::sleep_for(kLook);
   }
   if (standing.failure.empty()) return;
+  const comm::TimePoint until = comm::Clock::now() + kMostFarewell;
   std::this_thread::sleep_for(kFarewell);
+  while (go_on() && !node.standing().told && comm::Clock::now() < until) std::this_thread::sleep_for(kLook);
   detail::throw_error<NetworkError>("[KVStore] the cluster of this {} has failed: {}", who, standing.failure);
 }
 

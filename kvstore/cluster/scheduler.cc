@@ -453,6 +453,17 @@ struct Scheduler::Core {
     if (sent != view.number || watch.has < had) tell(to);
   }
 
+  // Whether all who are there have the newest view.
+  bool has_told_all() const {
+    const auto knows = [this](const Member& one) {
+      const auto found = watches.find(one.id.name);
+      return !one.up || (found != watches.end() && found->second.by == one.id.incarnation &&
+                         found->second.has >= view.number);
+    };
+    return std::all_of(view.servers.begin(), view.servers.end(), knows) &&
+           std::all_of(view.workers.begin(), view.workers.end(), knows);
+  }
+
   void tell_again(const comm::NodeId& to) {
     const Member* const known = member(to.name);
     if (known->up && known->id == to) tell(to);
@@ -564,7 +575,7 @@ View Scheduler::view() const {
   return core_->shown;
 }
 Standing Scheduler::standing() const {
-  const std::lock_guard lock(core_->mutex);
+  std::unique_lock lock(core_->mutex);
   const View& view = core_->shown;
   const comm::Duration quiet = comm::Clock::now() - core_->changed_at;
   const auto up = [](const Member& member) { return member.up; };
@@ -575,6 +586,9 @@ Standing Scheduler::standing() const {
   if (view.number > 0 && !view.ended && view.failure.empty() && quiet > core_->options.complete_within &&
       std::none_of(view.workers.begin(), view.workers.end(), up))
     standing.failure = "all workers were lost, and none came back.";
+  lock.unlock();  // the endpoint's thread may want it
+  if (!standing.failure.empty())
+    core_->endpoint.run([this, &standing] { standing.told = core_->has_told_all(); });
   return standing;
 }
 

@@ -30,6 +30,7 @@ struct Member {
 struct Standing {
   bool ended = false;   // all workers have left
   std::string failure;  // not empty: nothing goes on, and why
+  bool told = true;     // a scheduler's: all who are there know of the failure
 };
 
 // A server in the chain of a group. The head orders what happens; each tells the next. One that is not synchronised is the

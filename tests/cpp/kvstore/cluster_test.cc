@@ -566,6 +566,44 @@ TEST_F(Survival, ASchedulerThatStaysAwayIsNamed) {
   }
 }
 
+// What was pushed ahead does not wait for one deadline after the other.
+TEST_F(Survival, WhatIsAheadEndsTogetherWhenNobodyIsThere) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 1, .deadline = 1s});
+  DistStore& store = *cluster.workers[0];
+  for (const Key& key : {kSmallKey, kLargeKey}) store.init(key, filled(key == kSmallKey ? 5 : kLarge, 0));
+  cluster.kill_scheduler();
+  cluster.kill_server(0);
+  const comm::TimePoint begin = comm::Clock::now();
+  const Arrays small = {filled(5, 0)}, large = {filled(kLarge, 0)};
+  for (int round = 0; round < 20; ++round) {
+    store.push(kSmallKey, Arrays{filled(5, 1)}, 0);
+    store.push(kLargeKey, Arrays{filled(kLarge, 1)}, 0);
+    store.pull(kSmallKey, small, 0);
+    store.pull(kLargeKey, large, 0);
+  }
+  EXPECT_THROW(small[0].wait_to_read(), NetworkError);
+  EXPECT_THROW(large[0].wait_to_read(), NetworkError);
+  EXPECT_LT(comm::Clock::now() - begin, 10s);
+}
+
+// A worker ends while it joins again: that is no error.
+TEST_F(Survival, WhoEndsWhileItJoinsAgainSaysNothing) {
+  Cluster cluster(runtime_, {.servers = 1, .workers = 2, .policy = DeadWorker::go_on});
+  for (const auto& store : cluster.workers) store->init(kSmallKey, filled(5, 0));
+  const std::string paused = Cluster::worker_address(1), server = Cluster::server_address(0);
+  testing::internal::CaptureStderr();
+  for (const std::string& other : {std::string("inproc://scheduler"), server})
+    cluster.network.cut(paused, other);
+  while (cluster.scheduler->view().workers[1].up) std::this_thread::sleep_for(1ms);
+  cluster.network.heal(paused, "inproc://scheduler");
+  while (!cluster.scheduler->view().workers[1].up) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(200ms);  // it hears of its new life, and cannot join
+  cluster.workers[1].reset();
+  cluster.network.heal(paused, server);
+  cluster.workers[0]->leave("");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), ::testing::Not(HasSubstr("cannot join again")));
+}
+
 TEST_F(Survival, AWorkerThatDiedWithTheSchedulerIsNamed) {
   Cluster cluster(runtime_, {.servers = 2, .workers = 2, .return_within = 300ms});
   for (const auto& store : cluster.workers) store->init(kSmallKey, filled(2, 0));
@@ -794,6 +832,22 @@ TEST_F(Survival, ADeadWorkerIsNamed) {
     EXPECT_THAT(error.what(), HasSubstr("'small'"));
   }
   EXPECT_THROW(cluster.workers[0]->barrier(), NetworkError);
+}
+
+// Who ended before would look to the others as if all were done.
+TEST_F(Survival, ASchedulerWaitsUntilAllHaveHeardOfAFailure) {
+  Cluster cluster(runtime_, {.servers = 2, .workers = 2, .policy = DeadWorker::fail, .dead_after = 5s});
+  const std::string server = Cluster::server_address(0);
+  cluster.network.cut("inproc://scheduler", server);
+  cluster.kill_worker(1);
+  while (cluster.scheduler->standing().failure.empty()) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(100ms);
+  EXPECT_FALSE(cluster.scheduler->standing().told);
+  cluster.network.heal("inproc://scheduler", server);
+  const auto until = comm::Clock::now() + 10s;
+  while (!cluster.scheduler->standing().told && comm::Clock::now() < until) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(cluster.scheduler->standing().told);
+  EXPECT_THAT(cluster.servers[0]->standing().failure, HasSubstr("worker 1"));
 }
 
 TEST_F(Survival, AValueThatNobodyHasIsAnError) {
