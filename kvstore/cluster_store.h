@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/settings.h"
@@ -24,6 +25,9 @@ class ClusterStore : public KVStore {
   virtual void barrier(int64_t position) = 0;
   // Servers update values by it from now on; the call of worker 0 counts.
   virtual void set_optimizer(const OptimizerSpec& spec) = 0;
+  // From the first push on, servers scale the gradients of each round so that the norm of those of all these keys together is at
+  // most this. All workers call it, alike, when the keys have their first values.
+  virtual void limit_norm(double most, std::span<const Key> keys) = 0;
   // Tells the cluster that this worker ends. With a reason its work is not done: by policy all fail and name it.
   virtual void leave(const std::string& why) = 0;
   // How many times this worker has pushed the key, in earlier lives of it too. Rounds that went on without it count.
@@ -53,6 +57,6 @@ struct ClusterModule {
                 CodeOptimizerMaker code);
   std::map<std::string, std::string> (*new_key_files)();
 };
-inline constexpr int kClusterModuleVersion = 1;
+inline constexpr int kClusterModuleVersion = 2;
 
 }  // namespace loomix::kvstore

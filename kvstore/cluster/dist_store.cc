@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "kvstore/cluster/norm_limit.h"
 #include "kvstore/cluster/packing.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
@@ -450,6 +452,38 @@ void DistStore::set_optimizer(const OptimizerSpec& spec) {
       setting.set_value(value);
     }
     call.what = fmt::format("setting optimizer '{}'", spec.name);
+    client_->call_and_wait(std::move(call));
+  }
+}
+
+void DistStore::limit_norm(double most, std::span<const Key> keys) {
+  LOOMIX_CHECK(
+      mode_ == Mode::sync, ValueError,
+      "[KVStore] the norm of gradients is that of a round, and a store of type '{}' has none; only dist_sync "
+      "clips by it.",
+      type_);
+  LOOMIX_CHECK(std::isfinite(most) && most > 0, ValueError,
+               "[KVStore] the gradients' largest norm is {}; expected a finite number above 0.", most);
+  LOOMIX_CHECK(!keys.empty(), ValueError,
+               "[KVStore] the gradients' norm is limited for no keys; expected one or more.");
+  const auto groups = static_cast<size_t>(client_->groups());
+  NormLimit limit;
+  limit.most = most;
+  limit.shards.resize(groups);
+  std::vector<std::map<std::string, int64_t>> own(groups);  // of each group
+  for (const Key& key : keys) {
+    const Entry& one = entry(key);
+    for (const Shard& shard : one.shards) ++own[static_cast<size_t>(shard.group)][one.wire];
+  }
+  for (size_t group = 0; group < groups; ++group) {
+    for (const auto& [key, count] : own[group]) limit.shards[group] += count;
+  }
+  for (size_t group = 0; group < groups; ++group) {
+    limit.keys = std::move(own[group]);
+    ClusterClient::Call call;
+    call.group = group;
+    limit.write(*call.request.mutable_norm_limit());
+    call.what = fmt::format("limiting the norm of gradients to {} by worker {}", most, rank());
     client_->call_and_wait(std::move(call));
   }
 }

@@ -51,6 +51,7 @@ class DistStore final : public ClusterStore {
   void barrier() override;
   void barrier(int64_t position) override;
   void set_optimizer(const OptimizerSpec& spec) override;
+  void limit_norm(double most, std::span<const Key> keys) override;
   std::weak_ptr<const int> life() const noexcept override { return client_->life(); }
   void leave(const std::string& why) override { client_->leave(why); }
   int64_t pushes(const Key& key) override;

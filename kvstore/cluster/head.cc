@@ -14,8 +14,10 @@ constexpr auto kHoldBack = std::chrono::seconds(10);
 
 }  // namespace
 
-Head::Head(Place& place)
-    : place_(place), hold_back_(std::min<comm::Duration>(kHoldBack, place.server.options.deadline / 4)) {}
+Head::Head(Place& place, NormExchange::Ask ask_for_squares)
+    : place_(place),
+      hold_back_(std::min<comm::Duration>(kHoldBack, place.server.options.deadline / 4)),
+      norms_(place, std::move(ask_for_squares)) {}
 
 // ---- views ------------------------------------------------------------------------------------------------------
 
@@ -32,6 +34,7 @@ void Head::on_view() {
                 [&](const auto& entry) { return entry.second->answered || is_gone(entry.second->request); });
   place_.shards->take_cuts(place_.is_head() ? place_.snapshots.every() : 0);
   if (place_.is_head()) leave_out_the_dead();
+  norms_.on_view();
 }
 
 void Head::refuse_all() {
@@ -62,6 +65,7 @@ void Head::leave_out_the_dead() {
 void Head::on_applied(const std::vector<ShardId>& shards) {
   wake(shards);
   release_held_back(false);
+  norms_.on_applied();
 }
 
 size_t Head::waiting() const {
@@ -82,7 +86,7 @@ void Head::submit(Received<messages::Request>&& request) {
   const comm::NodeId& from = request.incoming.from;
   const uint32_t rank = request.what.worker();
   if (static_cast<int64_t>(rank) != from.name.rank || rank >= place_.view.workers.size() ||
-      request.what.has_leave())
+      request.what.has_leave() || request.what.has_norm())
     return responder.fail("the message is not what a worker says for itself.");
   const Member& worker = place_.view.workers[rank];
   const bool left_out = !worker.up && place_.view.policy == DeadWorker::go_on;

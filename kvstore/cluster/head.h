@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "kvstore/cluster/norm_exchange.h"
 #include "kvstore/cluster/place.h"
 
 namespace loomix::kvstore {
@@ -12,9 +13,12 @@ namespace loomix::kvstore {
 // What the first place of a chain does: it takes workers' requests, makes entries of them, and answers when these are committed.
 class Head {
  public:
-  explicit Head(Place& place);
+  Head(Place& place, NormExchange::Ask ask_for_squares);
   void on_view();
   void take(Received<messages::Request>&& request);
+  void on_asked_for_squares(int64_t round, NormExchange::Answer answer) {
+    norms_.on_asked(round, std::move(answer));
+  }
   void on_applied(const std::vector<ShardId>& shards);  // whose values have changed; none: all
   void release_held_back(bool all);
   size_t waiting() const;  // requests that wait for a shard to change
@@ -51,6 +55,7 @@ class Head {
 
   Place& place_;
   const comm::Duration hold_back_;
+  NormExchange norms_;
   std::map<ShardId, std::vector<Received<messages::Request>>> waiting_;  // for their shard to change
   std::multimap<ShardId, PullBatchRef> waiting_batches_;                 // likewise, of each of their shards
   std::vector<std::pair<ShardId, PullBatchRef>> due_;  // whose shard has changed; emptied by answer_due()

@@ -32,9 +32,9 @@ bool is_lost(const std::exception_ptr& error) {
 }  // namespace
 
 Replica::Replica(const ServerParts& server, size_t group, Snapshots& snapshots,
-                 std::function<void(int64_t round)> on_cut)
+                 std::function<void(int64_t round)> on_cut, NormExchange::Ask ask_for_squares)
     : place_(server, group, snapshots, std::move(on_cut)),
-      head_(place_),
+      head_(place_, std::move(ask_for_squares)),
       successor_(place_, [this] { commit(); }),
       copy_(place_, [this] { begin_with_copy(); }) {
   place_.pass_on = [this](comm::Message entry, const messages::Request& request) {
@@ -129,6 +129,15 @@ void Replica::take(Received<messages::InChain>&& message) {
       case messages::InChain::kCut:
         responder.reply({});
         return place_.on_cut_elsewhere(message.what.cut().round());
+      case messages::InChain::kAskSquares:
+        return on_asked_for_squares(
+            message.what.ask_squares().round(),
+            [asker = std::make_shared<comm::Responder>(std::move(responder))](std::optional<double> sum) {
+              if (!sum) return asker->fail("the squares of that round are not here.");
+              messages::Squares answer;
+              answer.set_sum(*sum);
+              asker->reply(encode(answer));
+            });
       case messages::InChain::WHAT_NOT_SET: break;
     }
     responder.fail("the message is of no kind that is known here.");

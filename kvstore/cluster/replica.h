@@ -20,12 +20,15 @@ class Replica {
  public:
   // `on_cut` is told that this head has a snapshot of a round; other groups may have no rounds of their own.
   Replica(const ServerParts& server, size_t group, Snapshots& snapshots,
-          std::function<void(int64_t round)> on_cut);
+          std::function<void(int64_t round)> on_cut, NormExchange::Ask ask_for_squares);
 
   void on_view(const View& view);
   void take(Received<messages::Request>&& request);
   void take(Received<messages::InChain>&& message);
   void on_cut_elsewhere(int64_t round) { place_.on_cut_elsewhere(round); }
+  void on_asked_for_squares(int64_t round, NormExchange::Answer answer) {
+    head_.on_asked_for_squares(round, std::move(answer));
+  }
   GroupNumbers numbers() const;
 
  private:

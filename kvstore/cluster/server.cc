@@ -12,6 +12,12 @@
 
 namespace loomix::kvstore {
 
+namespace {
+
+constexpr auto kSquaresWithin = std::chrono::seconds(60);  // then they are asked for again
+
+}  // namespace
+
 struct Server::Core {
   Core(Runtime& given, std::unique_ptr<comm::Transport> transport, const NodeOptions& options,
        CodeOptimizerMaker given_code)
@@ -110,6 +116,23 @@ struct Server::Core {
     }
   }
 
+  // For the norm of a round.
+  void ask_for_squares(size_t group, int64_t round, NormExchange::Answer answer) {
+    if (known.head(group) == rank) return replicas[group]->on_asked_for_squares(round, std::move(answer));
+    messages::InChain message;
+    message.set_view(known.number);
+    message.set_group(static_cast<uint32_t>(group));
+    message.mutable_ask_squares()->set_round(round);
+    comm::RequestOptions options;
+    options.deadline = kSquaresWithin;
+    options.retry_after = node_options.retry_after;
+    endpoint.request(known.head_member(group).id.name, kChain, encode(message), std::move(options),
+                     [answer = std::move(answer)](comm::Reply&& reply) {
+                       const auto squares = decode_reply<messages::Squares>(reply);
+                       answer(reply.error ? std::nullopt : std::optional(squares.sum()));
+                     });
+  }
+
   void follow(const View& view) {
     known = view;
     if (!snapshots)
@@ -117,7 +140,10 @@ struct Server::Core {
                                               view.workers.size());
     for (size_t group = replicas.size(); group < view.chains.size(); ++group) {
       replicas.push_back(std::make_unique<Replica>(
-          parts, group, *snapshots, [this, group](int64_t round) { tell_of_cut(group, round); }));
+          parts, group, *snapshots, [this, group](int64_t round) { tell_of_cut(group, round); },
+          [this](size_t other, int64_t round, NormExchange::Answer answer) {
+            ask_for_squares(other, round, std::move(answer));
+          }));
     }
     if (!metrics && !closing) {
       metrics = serve_metrics(endpoint, view.servers.size(), [this](comm::MetricsText& text) {

@@ -61,6 +61,7 @@ ShardGroup::Check ShardGroup::check(const messages::Request& entry,
   if (entry.has_push()) return check(entry, entry.push(), only_part(payload));
   if (std::optional<Check> refused = check_life(entry)) return *refused;
   if (entry.has_init()) return check_init(entry, only_part(payload));
+  if (entry.has_norm_limit()) return check_limit(entry);
   if (entry.has_optimizer()) {
     try {
       make_optimizer(runtime_, spec_of(entry.optimizer()), code_);
@@ -108,6 +109,10 @@ void ShardGroup::apply(const messages::Request& entry, std::span<const comm::Buf
     init(entry.init(), only_part(payload));
   } else if (entry.has_optimizer()) {
     optimizer_ = make_optimizer(runtime_, spec_of(entry.optimizer()), code_);
+  } else if (entry.has_norm_limit()) {
+    set_limit(entry.norm_limit());
+  } else if (entry.has_norm()) {
+    apply_norm(entry.group(), entry.norm());
   } else {
     take_in(entry);
   }
@@ -122,12 +127,19 @@ void ShardGroup::take_in(const messages::Request& entry) {
   lives_[worker] = entry.life();
   left_[worker] = entry.has_leave();
   for (auto& [id, shard] : shards_) {
-    // Who was left out goes on where the others are.
     if (back && setup_.mode == Mode::sync && worker < shard.pushed.size())
-      shard.pushed[worker] = std::max(shard.pushed[worker], shard.version);
+      go_on_where_others_are(id, shard, worker);
     complete_rounds(id, shard);
     for (auto& [number, round] : shard.rounds) add_prefix(id, shard, number, round);
   }
+}
+
+// For who was left out.
+void ShardGroup::go_on_where_others_are(const ShardId& id, ShardValue& shard, size_t worker) {
+  int64_t& pushed = shard.pushed[worker];
+  pushed = std::max(pushed, shard.version);
+  if (pushed > shard.version || !limit_.next.contains(id)) return;
+  shard.rounds.at(++pushed).came[worker] = true;  // others know the squares of this round
 }
 
 void ShardGroup::init(const messages::Init& init, const comm::Buffer& bytes) {
@@ -222,6 +234,10 @@ void ShardGroup::put_setup(Picture& picture, size_t workers) const {
     auto& one = *state.add_workers();
     one.set_life(lives_[worker]);
     one.set_left(left_[worker]);
+  }
+  if (limit_.most > 0) {
+    limit_.write(*state.mutable_norm_limit());  // its round is the version of the shards
+    state.set_squares(limit_.squares);
   }
   if (!optimizer_) return;
   state.mutable_optimizer()->set_name(optimizer_->spec().name);
@@ -436,6 +452,19 @@ void ShardGroup::load(const messages::GroupState& state, std::span<const comm::B
       }
     }
     value_bytes_ += static_cast<size_t>(shard.value[0].bytes());
+  }
+  limit_ = state.has_norm_limit() ? NormLimit::read(state.norm_limit()) : NormLimit();
+  limit_.squares = state.squares();
+  note_round_of_limit();
+  for (auto& [id, shard] : shards_) {
+    if (!limit_.concerns(id.first)) continue;
+    const auto next = shard.rounds.find(shard.version + 1);
+    LOOMIX_CHECK(next == shard.rounds.end() || !next->second.sum.is_none() ||
+                     std::any_of(next->second.given.begin(), next->second.given.end(),
+                                 [](const Given& one) { return one.there; }),
+                 NetworkError, "[KVStore] a snapshot has a round of key {} without a push.",
+                 to_text(key_of_wire(id.first)));
+    complete_rounds(id, shard);
   }
 }
 

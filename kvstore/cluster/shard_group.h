@@ -16,6 +16,7 @@
 #include "kvstore/cluster/backlog.h"
 #include "kvstore/cluster/messages.h"
 #include "kvstore/cluster/node_metrics.h"
+#include "kvstore/cluster/norm_limit.h"
 #include "kvstore/cluster/packing.h"
 #include "kvstore/cluster/protocol.h"
 #include "kvstore/optimizer.h"
@@ -61,6 +62,11 @@ class ShardGroup {
   messages::KnownShards known_of(size_t worker) const;  // what a worker needs that joins
 
   void count(GroupNumbers& numbers) const;
+
+  // Of the gradients of a round, where they are clipped by it.
+  const NormLimit& norm_limit() const { return limit_; }
+  // The sums of squares of all shards that the norm is about, once all have the pushes of the next round.
+  std::optional<std::vector<NDArray>> squares_of_next_round(size_t group) const;
 
   // Bytes of pushes that are kept as they came, since those of others have to be added before them.
   size_t held_bytes() const noexcept { return held_; }
@@ -133,18 +139,32 @@ class ShardGroup {
   Check check_init(const messages::Request& entry, const comm::Buffer& bytes) const;
   void init(const messages::Init& init, const comm::Buffer& bytes);
   void take_in(const messages::Request& entry);
+  void go_on_where_others_are(const ShardId& id, ShardValue& shard, size_t worker);
   void complete_rounds(const ShardId& id, ShardValue& shard);
   static DType dtype_of_sum(DType dtype);  // to which others are still to be added
   bool is_complete(const Round& round) const;
   std::vector<Given> take_given(Round& round);
   void add_prefix(const ShardId& id, ShardValue& shard, int64_t number, Round& round);
+  void add_to_sum(const ShardId& id, ShardValue& shard, int64_t number, Round& round, size_t below,
+                  size_t least = 1);
+  // Whether the optimizer gets the rows that there are.
+  bool has_rows_only(const ShardValue& shard, const NDArray& sum, std::span<const Given> given) const;
+  // What an optimizer gets: the sum of a round.
+  NDArray merge(const Request& request, const ShardValue& shard, const NDArray& sum,
+                std::span<const Given> given) const;
+  NDArray merge_rows(const Request& request, const ShardValue& shard, std::span<const Given> given) const;
+  // shard_norms.cc
+  Check check_limit(const messages::Request& entry) const;
+  void set_limit(const messages::NormLimit& message);
+  void apply_norm(size_t group, const messages::Norm& norm);
+  void note_round_of_limit();
+  bool waits_for_norm(const ShardId& id, int64_t round) const;
+  void close_round(const ShardId& id, ShardValue& shard, int64_t number, Round& round);
   void begin_sum(ShardValue& shard, int64_t number, Round& round);
   NDArray gradient(const Request& request, const ShardValue& shard, const Given& given) const;
   // All of `given` is there; it comes after `sum`, if there is one.
   void update(const Request& request, const ShardId& id, ShardValue& shard, const NDArray& sum,
               std::span<const Given> given);
-  void update_rows(const Request& request, const ShardId& id, ShardValue& shard,
-                   std::span<const Given> given);
   int64_t rounds_of(const ShardValue& shard) const;
   void keep_for_cut(const ShardId& id, const ShardValue& shard);
   Kept keep(const ShardValue& shard) const;
@@ -160,6 +180,8 @@ class ShardGroup {
   std::vector<int64_t> lives_;  // of workers, as they have joined
   std::vector<bool> left_;
   std::shared_ptr<const Optimizer> optimizer_;
+  NormLimit limit_;
+  double scale_ = 1;        // of the gradients of the round that is being completed
   size_t begun_ = 0;        // shards that somebody has pushed to
   size_t held_ = 0;         // see held_bytes()
   size_t value_bytes_ = 0;  // of all shards

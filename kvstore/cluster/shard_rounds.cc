@@ -5,6 +5,7 @@
 #include "kvstore/cluster/shard_group.h"
 #include "kvstore/combine.h"
 #include "ndarray/copy.h"
+#include "symbol/executor/run_node.h"
 
 namespace loomix::kvstore {
 
@@ -35,12 +36,17 @@ void ShardGroup::add_prefix(const ShardId& id, ShardValue& shard, int64_t number
     if (one.there ? is_rows(one) : counts(round.next)) break;
     ++round.next;
   }
+  // One alone waits for the next, which saves reading it twice, unless much is kept.
+  add_to_sum(id, shard, number, round, round.next, held_ > held_limit() ? 1 : 2);
+}
+
+// The pushes of ranks below, if with the sum so far they are `least` terms.
+void ShardGroup::add_to_sum(const ShardId& id, ShardValue& shard, int64_t number, Round& round, size_t below,
+                            size_t least) {
   std::vector<Given*> now;
-  for (size_t worker = 0; worker < round.next; ++worker) {
+  for (size_t worker = 0; worker < below; ++worker) {
     if (round.given[worker].there) now.push_back(&round.given[worker]);
   }
-  // One alone waits for the next, which saves reading it twice, unless much is kept.
-  const size_t least = held_ > held_limit() ? 1 : 2;
   if (now.empty() || now.size() + (round.sum.is_none() ? 0 : 1) < least) return;
   const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
   std::vector<NDArray> terms;
@@ -95,6 +101,7 @@ void ShardGroup::complete_rounds(const ShardId& id, ShardValue& shard) {
       continue;
     }
     if (first->first != shard.version + 1 || !is_complete(first->second)) return;
+    if (waits_for_norm(id, first->first)) return close_round(id, shard, first->first, first->second);
     const Request request(runtime_, "kvstore_round", key_of_wire(id.first), 0);
     const std::vector<Given> given = take_given(first->second);
     NDArray sum = first->second.sum;
@@ -110,54 +117,68 @@ NDArray ShardGroup::gradient(const Request& request, const ShardValue& shard, co
                 shard.value[0].dtype());
 }
 
-// Without an optimizer the sum goes straight to where the value will be.
+bool ShardGroup::has_rows_only(const ShardValue& shard, const NDArray& sum,
+                               std::span<const Given> given) const {
+  const Given* first = nullptr;
+  for (const Given& one : given) {
+    if (!one.there) continue;
+    if (first == nullptr) first = &one;
+    if (one.packing.form != Packing::Form::rows || one.packing.detail != first->packing.detail) return false;
+  }
+  return first != nullptr && sum.is_none() && optimizer_ && optimizer_->by_rows(shard.value[0].dtype());
+}
+
+NDArray ShardGroup::merge_rows(const Request& request, const ShardValue& shard,
+                               std::span<const Given> given) const {
+  const NDArray& value = shard.value[0];
+  const int64_t rows = value.size() / given[0].packing.detail;
+  std::vector<NDArray> gradients;
+  for (const Given& one : given)
+    gradients.push_back(unpack_rows(request, runtime_.engine(), one.packing, one.bytes, rows, value.dtype()));
+  if (gradients.size() == 1) return gradients[0];
+  NDArray merged = NDArray::sparse(runtime_.engine(), StorageType::row_sparse, gradients[0].shape(),
+                                   value.dtype(), Device::cpu());
+  combine_rows(request, gradients, merged);
+  return merged;
+}
+
+NDArray ShardGroup::merge(const Request& request, const ShardValue& shard, const NDArray& sum,
+                          std::span<const Given> given) const {
+  if (has_rows_only(shard, sum, given)) return merge_rows(request, shard, given);
+  std::vector<NDArray> gradients;
+  if (!sum.is_none()) gradients.push_back(sum);
+  for (const Given& one : given) gradients.push_back(gradient(request, shard, one));
+  const DType own = shard.value[0].dtype();
+  const DType dtype = optimizer_ ? optimizer_->gradient_dtype(own) : own;
+  NDArray merged = gradients[0];
+  if (gradients.size() == 1 && merged.dtype() == dtype) return merged;
+  if (sum.is_none() || sum.dtype() != dtype)
+    merged = NDArray(runtime_.engine(), merged.shape(), dtype, Device::cpu());
+  combine(request, gradients, {&merged, 1});
+  return merged;
+}
+
 void ShardGroup::update(const Request& request, const ShardId& id, ShardValue& shard, const NDArray& sum,
                         std::span<const Given> given) {
   const NDArray& now = shard.value[shard.newest];
   const NDArray& next = shard.value[1 - shard.newest];
-  const bool rows =
-      sum.is_none() && std::all_of(given.begin(), given.end(), [&](const Given& one) {
-        return one.packing.form == Packing::Form::rows && one.packing.detail == given[0].packing.detail;
-      });
-  if (optimizer_ && rows && optimizer_->by_rows(now.dtype())) {
-    update_rows(request, id, shard, given);
-  } else {
+  const bool clipped = limit_.concerns(id.first) && scale_ < 1;
+  if (!optimizer_ && !clipped) {  // the sum goes straight to where the value will be
     std::vector<NDArray> gradients;
     if (!sum.is_none()) gradients.push_back(sum);
     for (const Given& one : given) gradients.push_back(gradient(request, shard, one));
-    if (!optimizer_) {
-      const bool is_there = gradients.size() == 1 && &gradients[0].storage() == &next.storage();
-      if (!is_there) combine(request, gradients, {&next, 1});
-    } else {
-      const DType dtype = optimizer_->gradient_dtype(now.dtype());
-      NDArray merged = gradients[0];
-      if (gradients.size() > 1 || merged.dtype() != dtype) {
-        if (sum.is_none() || sum.dtype() != dtype)
-          merged = NDArray(runtime_.engine(), merged.shape(), dtype, Device::cpu());
-        combine(request, gradients, {&merged, 1});
-      }
-      optimizer_->update(key_of_wire(id.first), now, merged, next, shard.optimizer, 0);
-    }
+    const bool is_there = gradients.size() == 1 && &gradients[0].storage() == &next.storage();
+    if (!is_there) combine(request, gradients, {&next, 1});
+  } else {
+    NDArray merged = merge(request, shard, sum, given);
+    if (clipped)
+      merged = run_node(runtime_, "_mul_scalar", {merged}, {{"scalar", fmt::format("{}", scale_)}})[0];
+    if (optimizer_) optimizer_->update(key_of_wire(id.first), now, merged, next, shard.optimizer, 0);
+    else combine(request, {&merged, 1}, {&next, 1});
   }
   shard.newest = 1 - shard.newest;
   shard.has_previous = true;
   ++shard.version;
-}
-
-void ShardGroup::update_rows(const Request& request, const ShardId& id, ShardValue& shard,
-                             std::span<const Given> given) {
-  const NDArray& now = shard.value[shard.newest];
-  const int64_t rows = now.size() / given[0].packing.detail;
-  std::vector<NDArray> gradients;
-  for (const Given& one : given)
-    gradients.push_back(unpack_rows(request, runtime_.engine(), one.packing, one.bytes, rows, now.dtype()));
-  NDArray merged = gradients[0];
-  if (gradients.size() > 1) {
-    merged = NDArray::sparse(runtime_.engine(), StorageType::row_sparse, merged.shape(), merged.dtype(),
-                             Device::cpu());
-    combine_rows(request, gradients, merged);
-  }
-  optimizer_->update(key_of_wire(id.first), now, merged, shard.value[1 - shard.newest], shard.optimizer, 0);
 }
 
 }  // namespace loomix::kvstore

@@ -7,11 +7,11 @@ import atexit
 import contextlib
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._arguments import as_whole
+from ._arguments import as_number, as_whole
 from .base import MXNetError, MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
 from .kvstore import KVStore
 
@@ -86,6 +86,10 @@ class DistKVStore(KVStore):
         self._pushes_before: dict[Any, int] = {}  # of each key, when this process set its first value
         self._steps_passed_over = 0
         self._program_counts = False
+        self._clipping: tuple[float, list[Any] | None] | None = None  # until the first push
+        self._clipped: set[Any] | None = None  # keys, where no others may be pushed
+        self._trained: set[Any] = set()  # keys that a Trainer or Module pushes
+        self._has_pushed = False
 
     def init(self, key: Any, value: Any) -> None:
         """Sets the first values of keys: those of rank 0. All workers call it, with values of the same shapes
@@ -178,6 +182,88 @@ class DistKVStore(KVStore):
         else:
             self._handle.set_optimizer(*described)
         self._follow_rank_0()
+
+    def set_clip_global_norm(self, max_norm: float, keys: Iterable[Any] | None = None) -> None:
+        """Makes the servers scale the gradients of each round so that their norm, of all keys together, is at most
+        ``max_norm``. All workers call it, alike, before their first push.
+
+        The norm is that of the sums of all workers' pushes, before ``rescale_grad``: what
+        :func:`loomix.gluon.utils.clip_global_norm` finds where workers pull these sums. Each key is pushed once
+        a step; a pull waits until all of them are. A norm that is not finite clips nothing, and servers log it.
+
+        Parameters
+        ----------
+        max_norm : float
+            More than 0. It is the same as long as the cluster runs, and when it goes on from snapshots.
+        keys : list of int or str, optional
+            Those whose gradients count and are scaled. By default those that a Trainer or Module trains; in other
+            programs all that have a value at the first push, so name them where some are never pushed.
+
+        Raises
+        ------
+        ValueError
+            For stores that have no rounds (other than ``dist_sync``), and for a number that is no limit.
+        StateError
+            After the first push.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> store = mx.kv.create("dist_sync")  # doctest: +SKIP
+        >>> store.set_clip_global_norm(1.0)  # doctest: +SKIP
+        """
+        as_number("KVStore.set_clip_global_norm", "max_norm", max_norm)
+        if max_norm <= 0:
+            raise MXNetValueError(
+                f"[KVStore.set_clip_global_norm] max_norm is {max_norm}; expected more than 0."
+            )
+        if self.type not in ("dist_sync", "dist_device_sync"):
+            raise MXNetValueError(
+                f"[KVStore.set_clip_global_norm] a store of type {self.type!r} has no rounds whose norm could be "
+                f"found; only 'dist_sync' clips on servers. Elsewhere workers do it: "
+                f"gluon.utils.clip_global_norm."
+            )
+        if isinstance(keys, (str, int)):
+            raise MXNetTypeError(f"[KVStore.set_clip_global_norm] keys is {keys!r}; expected a list of keys.")
+        if self._has_pushed:
+            raise StateError(
+                "[KVStore.set_clip_global_norm] this worker has pushed already; call it before the first push."
+            )
+        self._clipping = float(max_norm), None if keys is None else list(keys)
+
+    def _note_trained(self, keys: Iterable[Any]) -> None:
+        """Which keys a Trainer or Module will push, of those that it gives values to."""
+        self._trained.update(keys)
+
+    def _before_push(self, pushed: Any) -> None:
+        """Tells the servers by which norm to clip: each worker before its first push, as no round is complete without
+        the pushes of all."""
+        if self._clipping is not None:
+            most, keys = self._clipping
+            if keys is None:
+                keys = [key for key in self._pushes_before if not self._trained or key in self._trained]
+                self._clipped = set(keys)
+            self._handle.limit_norm(most, keys)
+            self._clipping = None
+        self._has_pushed = True
+        if self._clipped is None:
+            return
+        for key in pushed if isinstance(pushed, (list, tuple)) else [pushed]:
+            if key in self._pushes_before and key not in self._clipped:
+                raise StateError(
+                    f"[KVStore] key {key} is pushed, and is none of those by whose norm gradients are clipped: it had "
+                    f"no value at the first push, or nobody meant to train it. Name the keys in set_clip_global_norm."
+                )
+
+    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+        """As that of a store on one machine. The sum of this process's values travels to the servers."""
+        self._before_push(key)
+        super().push(key, value, priority)
+
+    def pushpull(self, key: Any, value: Any, out: NDArray | None = None, priority: int = 0) -> None:
+        """:meth:`push` and then :meth:`pull`; without ``out`` the result goes back to ``value``."""
+        self._before_push(key)
+        super().pushpull(key, value, out, priority)
 
     def _send_command_to_servers(self, head: int, body: Any) -> None:
         """Sends a command to all servers: 0 with a pickled optimizer, which is :meth:`set_optimizer`.

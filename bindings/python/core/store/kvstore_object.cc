@@ -160,6 +160,13 @@ void set_optimizer(const Store& store, const std::string& name, const py::dict& 
   });
 }
 
+void limit_norm(const Store& store, double most, const py::iterable& given) {
+  store.dist();
+  std::vector<kvstore::Key> keys;
+  for (const py::handle key : given) keys.push_back(to_key(py::reinterpret_borrow<py::object>(key)));
+  store.wait([most, keys](KVStore& to) { static_cast<kvstore::ClusterStore&>(to).limit_norm(most, keys); });
+}
+
 std::unique_ptr<Store> make_dist_store(const std::string& type, int64_t staleness) {
   const auto made = std::make_shared<std::shared_ptr<KVStore>>();
   Runtime& used = runtime();
@@ -311,6 +318,7 @@ void add_store_type(PyObject* module) {
       .def("set_updater", &set_updater)
       .def("set_gradient_compression", &set_compression)
       .def("set_optimizer", &set_optimizer)
+      .def("limit_norm", &limit_norm)
       .def("pushes",
            [](const Store& store, const py::object& key) { return store.dist().pushes(to_key(key)); })
       .def("leave",

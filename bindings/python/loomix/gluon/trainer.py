@@ -175,6 +175,8 @@ class Trainer:
                 arrays = param.list_data()
                 self._kvstore.broadcast(self._param2idx[id(param)], arrays[0], arrays)
         self._params_to_init = later
+        if hasattr(self._kvstore, "_note_trained"):
+            self._kvstore._note_trained(i for i, _ in self._trained())
 
     def _prepare(self) -> None:
         if not self._kv_initialized:

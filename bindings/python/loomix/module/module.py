@@ -543,14 +543,18 @@ class Module(BaseModule):
         _initialize_kvstore(
             store, self._exec_group.param_arrays, self._copies()[0], self._param_names, on_store or shared
         )
+        if hasattr(store, "_note_trained"):
+            store._note_trained(self._trained_names())
         self._params_dirty = self._params_dirty or shared or not hasattr(store, "init")
+
+    def _trained_names(self) -> list[str]:
+        return [name for name in self._param_names if self._exec_group.grad_req[name] != "null"]
 
     def _pass_over(self, data_iter: Any, epoch: int) -> tuple[int, Any]:
         batch = next(data_iter, None)
         if not self._update_on_kvstore or not hasattr(self._kvstore, "_steps_to_pass_over"):
             return 0, batch
-        trained = [name for name in self._param_names if self._exec_group.grad_req[name] != "null"]
-        to_pass = self._kvstore._steps_to_pass_over(trained)
+        to_pass = self._kvstore._steps_to_pass_over(self._trained_names())
         passed = 0
         while passed < to_pass and batch is not None:
             passed += 1
