@@ -104,6 +104,7 @@ class Planner {
       const auto& blocks = by_device_.at(arena.device);
       const auto limit = limits.bytes.find(arena.device);
       for (Block* block : blocks) block->left_alone = limits.waits ? 0 : reach_.span();
+      if (!limits.waits && blocks.size() > kFewBlocks && beside_.empty()) beside_ = reach_.last_beside();
       if (limits.waits && limit != limits.bytes.end())
         leave_alone(blocks, limits.part * static_cast<double>(limit->second));
       // Less than 1/256 is not worth a search.
@@ -232,6 +233,12 @@ class Planner {
   int32_t end_of(const Block& block) const {
     int32_t step =
         static_cast<int32_t>(std::min<int64_t>(int64_t{block.last()} + block.left_alone, reach_.steps() - 1));
+    if (block.left_alone > kFarthest && !beside_.empty()) {  // else a step at a time takes long
+      int32_t end = block.last();
+      for (const int32_t use : block.open_uses())
+        end = reach_.knows(use, step) ? std::max(end, beside_[static_cast<size_t>(use)]) : step;
+      if (end <= step) return end;
+    }
     while (step > block.last() && is_free(block, step)) --step;
     return step;
   }
@@ -282,7 +289,8 @@ class Planner {
   std::vector<int32_t> block_of_;
   std::vector<Block> blocks_;
   std::map<Device, std::vector<Block*>> by_device_;
-  Plan plan_;  // but for the places
+  std::vector<int32_t> beside_;  // see Reach::last_beside; empty until it is needed
+  Plan plan_;                    // but for the places
 };
 
 // A wait among neighbours takes parallelism from them, so there is one only where it saves memory: the plan with all waits

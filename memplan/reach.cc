@@ -2,6 +2,8 @@
 #include "memplan/reach.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 namespace loomix::memplan {
 
@@ -29,6 +31,23 @@ Reach::Reach(std::span<const Value> values) {
     for (int32_t i = oldest; i <= writer / 64; ++i) row[i % words_] |= earlier[i % words_];
     row[writer / 64 % words_] |= uint64_t{1} << (writer % 64);
   }
+}
+
+// From the last step back; each step is found once.
+std::vector<int32_t> Reach::last_beside() const {
+  std::vector<int32_t> last(static_cast<size_t>(steps_));
+  std::iota(last.begin(), last.end(), 0);
+  std::vector<uint64_t> open(static_cast<size_t>(steps_) / 64 + 1, ~uint64_t{0});
+  for (int32_t b = steps_ - 1; b >= 0; --b) {
+    for (int32_t i = std::max(0, b / 64 - words_ + 1); i <= b / 64; ++i) {
+      uint64_t beside = ~word(b, i) & open[static_cast<size_t>(i)];
+      if (i == b / 64) beside &= (uint64_t{1} << (b % 64)) - 1;
+      open[static_cast<size_t>(i)] &= ~beside;
+      for (; beside != 0; beside &= beside - 1)
+        last[static_cast<size_t>(i * 64 + std::countr_zero(beside))] = b;
+    }
+  }
+  return last;
 }
 
 }  // namespace loomix::memplan

@@ -19,8 +19,11 @@ class Reach {
   // Of steps that are farther apart nothing is known.
   int32_t span() const { return (words_ - 1) * 64; }
   bool before(int32_t a, int32_t b) const {
-    return a < b && b / 64 - a / 64 < words_ && (word(b, a / 64) >> (a % 64) & 1);
+    return a < b && knows(a, b) && (word(b, a / 64) >> (a % 64) & 1);
   }
+  // For each step: the last step, of those for which before() knows, that does not wait for it; itself if there is none.
+  std::vector<int32_t> last_beside() const;
+  bool knows(int32_t a, int32_t b) const { return b / 64 - a / 64 < words_; }
 
  private:
   uint64_t word(int32_t b, int32_t i) const { return bits_[static_cast<size_t>(b) * words_ + i % words_]; }
