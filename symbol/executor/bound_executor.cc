@@ -217,8 +217,12 @@ void BoundExecutor::backward(std::span<const NDArray> head_gradients, std::optio
   if (!last_.program) last_.training = training;
   program(last_.gradient_mode());
   check_head_gradients(head_gradients);
+  // A small copy costs less than preparing the calls that read the array again.
+  constexpr int64_t kReadInPlace = 1 << 20;  // bytes
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
-    if (!head_gradients_[i].is_none()) copy(head_gradients[i], head_gradients_[i]);
+    if (head_gradients_[i].is_none()) continue;
+    if (head_gradients_[i].bytes() < kReadInPlace) copy(head_gradients[i], head_gradients_[i]);
+    else read_in_place(i, head_gradients[i]);
   }
   run_backward();
 }
@@ -228,18 +232,26 @@ void BoundExecutor::backward_from(std::span<const NDArray> head_gradients) {
   program(last_.gradient_mode());
   check_head_gradients(head_gradients);
   for (size_t i = 0; i < head_gradients_.size(); ++i) {
-    const NDArray& last = head_gradients_[i];
-    if (last.is_none()) continue;
-    const NDArray& given = head_gradients[i];
-    const bool fits = given.is_dense() && given.dtype() == last.dtype() && given.device() == last.device();
-    // Not into `last`: that may be what an earlier caller gave.
-    const NDArray now =
-        fits ? given.detach() : NDArray(runtime_.engine(), last.shape(), last.dtype(), last.device());
-    if (!fits) copy(given, now);
-    head_gradients_[i] = now;
-    for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].heads, i, now);
+    if (!head_gradients_[i].is_none()) read_in_place(i, head_gradients[i]);
   }
   run_backward();
+}
+
+// A head gradient where it is; or a copy, in the type and on the device that the passes want, and away from what they write.
+void BoundExecutor::read_in_place(size_t head, const NDArray& given) {
+  const NDArray& last = head_gradients_[head];
+  const auto is_written = [&](const NDArray& gradient) {
+    return !gradient.is_none() && gradient.storage_ref() == given.storage_ref();
+  };
+  const bool fits = given.is_dense() && given.dtype() == last.dtype() && given.device() == last.device() &&
+                    std::ranges::none_of(arrays_.gradients, is_written);
+  if (fits && given.storage_ref() == last.storage_ref() && given.offset() == last.offset()) return;
+  // Not into `last`: that may be what an earlier caller gave.
+  const NDArray now =
+      fits ? given.detach() : NDArray(runtime_.engine(), last.shape(), last.dtype(), last.device());
+  if (!fits) copy(given, now);
+  head_gradients_[head] = now;
+  for (int mode = 0; mode < 3; ++mode) replace_in(programs_[mode], places_[mode].heads, head, now);
 }
 
 // Gradients read an output where it lies, too; what a user has written there is not what the pass gave.

@@ -157,6 +157,7 @@ class BoundExecutor final : public RefCounted {
   void check_budget();
   void make_outputs();
   void check_head_gradients(std::span<const NDArray> head_gradients) const;
+  void read_in_place(size_t head, const NDArray& given);
   void run_backward();
   std::string find_overwritten(const Places& places, const Program& own, bool again) const;
   std::optional<size_t> find_overwritten_output(const Places& places, const Program& own) const;
