@@ -13,8 +13,8 @@
 //  - a Var's poison: the task with exclusive access. Others read it while they have access, or under the Var's lock
 //    while it has no writer.
 //  - counts, bounds, the gate of fork and shutdown: admission.cc.
-// threaded_engine_push.cc makes tasks and launches them, threaded_engine_run.cc runs and ends them, threaded_engine_data.cc
-// keeps errors and device work, threaded_engine_wait.cc waits. Here: the life of an engine, its pools, and fork.
+// threaded_engine_push.cc makes tasks and launches them, threaded_engine_run.cc runs and ends them, threaded_engine_parts.cc those in
+// parts, threaded_engine_data.cc keeps errors and device work, threaded_engine_wait.cc waits. Here: an engine's life, its pools, and fork.
 #include "engine/threaded_engine.h"
 
 #include <algorithm>

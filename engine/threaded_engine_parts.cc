@@ -79,8 +79,9 @@ class ThreadedEngine::Parts final : public TaskParts {
 
   void add_to_trace(const Describe& describe) noexcept {
     try {
-      engine_.trace_.add(track_of(task_, state_), describe.name ? describe.name(describe.context.get()) : "task",
-                         "task", begin_, Trace::now());
+      engine_.trace_.add(track_of(task_, state_),
+                         describe.name ? describe.name(describe.context.get()) : "task", "task", begin_,
+                         Trace::now());
     } catch (const std::bad_alloc&) {}  // the trace has one event less
   }
 

@@ -2,6 +2,7 @@
 #include "symbol/executor/bulk.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace loomix {
@@ -24,7 +25,7 @@ Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<
     for (const engine::Tag& tag : call.tags()) {
       if (!std::binary_search(own.begin(), own.end(), tag.var)) bulk->tags_.push_back(tag);
     }
-    bulk->parts_.push_back({&call, part.random_offset, call.describe_task()});
+    bulk->parts_.push_back({&call, part.random_offset, call.describe_task(), std::move(part.poisoned)});
   }
   bulk->cost_ns_ = static_cast<uint32_t>(std::min<double>(cost, std::numeric_limits<uint32_t>::max()));
   const auto order = [](const engine::Tag& tag) { return std::pair(tag.var, tag.access); };
@@ -38,6 +39,8 @@ void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::Random
   for (const Prepared& part : parts_) {
     const std::span<const engine::Tag> tags = part.call->tags();
     if (!task.begin(tags)) continue;
+    for (const NDArray& array : part.poisoned)
+      std::memset(array.view().data, 0xff, static_cast<size_t>(array.bytes()));
     try {
       part.call->run(context, {random.seed, random.offset + part.random_offset});
     } catch (...) {
@@ -55,10 +58,9 @@ void Bulk::push(ops::RandomStream random) {
   info.describe = {[](const void* context) { return bulk_of(context).describe(); },
                    [](const void*) { return "operators in one task"; }, Ref<RefCounted>(this)};
   // The task holds the calls through its description.
-  engine_->push_parts(std::move(info), tags_,
-                      [this, random](engine::RunContext& context, engine::TaskParts& task) {
-                        run(context, task, random);
-                      });
+  engine_->push_parts(
+      std::move(info), tags_,
+      [this, random](engine::RunContext& context, engine::TaskParts& task) { run(context, task, random); });
 }
 
 std::string Bulk::describe() const {

@@ -15,7 +15,8 @@ class Bulk final : public RefCounted {
  public:
   struct Part {
     Ref<OpCall> call;
-    uint64_t random_offset;  // of its numbers, in those of a run
+    uint64_t random_offset;              // of its numbers, in those of a run
+    std::vector<NDArray> poisoned = {};  // for tests: what it is about to overwrite is filled with 0xFF bytes
   };
   // `own`, sorted: Vars that nothing but these calls uses. The engine need not know them.
   static Ref<Bulk> make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own);
@@ -32,6 +33,7 @@ class Bulk final : public RefCounted {
     const OpCall* call;
     uint64_t random_offset;
     engine::Describe describe;  // keeps the call alive
+    std::vector<NDArray> poisoned;
   };
   std::vector<Prepared> parts_;
   std::vector<engine::Tag> tags_;  // of all calls, sorted by Var

@@ -19,9 +19,9 @@ struct PlanOptions {
   bool inplace = true;
   bool co_share = true;
   memplan::Ordering ordering = memplan::Ordering::balance;
-  bool fold_norm = true;          // batch normalisations into weights, for prediction
-  bool choose_layout = true;      // images in blocks of channels, for prediction
-  bool fuse = true;               // elementwise operators into one pass over memory
+  bool fold_norm = true;      // batch normalisations into weights, for prediction
+  bool choose_layout = true;  // images in blocks of channels, for prediction
+  bool fuse = true;           // elementwise operators into one pass over memory
   // Short operators that may be one task of the engine: in passes for prediction, and in training. 1: none are joined.
   int bulk_inference = 64, bulk_forward = 64, bulk_backward = 64;
   double recompute_share = 0.01;  // of a pass's time, for what gradients then need not keep
@@ -101,11 +101,11 @@ class Program final : public RefCounted {
   };
   // Steps that are one task of the engine.
   struct Unit {
-    uint32_t first, end;                  // in steps_
-    Ref<Bulk> bulk = {};                  // of several steps
-    std::vector<engine::Var*> own = {};   // that nothing else uses, sorted
-    bool outdated = false;                // a step of it is
-    size_t random_device = 0;             // in random_devices_, if there are any
+    uint32_t first, end;                 // in steps_
+    Ref<Bulk> bulk = {};                 // of several steps
+    std::vector<engine::Var*> own = {};  // that nothing else uses, sorted
+    bool outdated = false;               // a step of it is
+    size_t random_device = 0;            // in random_devices_, if there are any
   };
   void make_steps();
   void make_units();
@@ -154,9 +154,9 @@ class Program final : public RefCounted {
   std::vector<ops::Req> requests_;  // one a value
   std::vector<Step> steps_;
   std::vector<std::vector<uint32_t>>
-      users_;                             // steps that use a value, or a view of it; made when first needed
-  size_t first_backward_ = 0;             // in steps_
-  std::vector<Unit> units_;               // all steps, in their order
+      users_;                  // steps that use a value, or a view of it; made when first needed
+  size_t first_backward_ = 0;  // in steps_
+  std::vector<Unit> units_;    // all steps, in their order
   size_t first_backward_unit_ = 0;
   std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes
   ArenaBlock::Vars ends_[2];              // what must be through before the arena is free, after each segment

@@ -62,6 +62,7 @@ ProgramReport Program::report() const {
   report.num_inplace =
       static_cast<int>(std::ranges::count_if(memory.inplace_of, [](int32_t v) { return v >= 0; }));
   report.num_waits = static_cast<int>(memory.edges.size());
+  report.num_tasks = num_tasks();
   report.arenas = memory.arenas;
   std::unordered_set<const NodeInfo*> forward;
   std::vector<int32_t> call_of(static_cast<size_t>(graph_.size()), -1);

@@ -15,7 +15,8 @@ namespace loomix {
 std::vector<engine::Var*> Program::planned_vars() const {
   std::vector<engine::Var*> vars;
   for (size_t value = 0; value < arrays_.size(); ++value) {
-    if (plan_.planned(static_cast<int>(value)) && !arrays_[value].is_none()) vars.push_back(&arrays_[value].var());
+    if (plan_.planned(static_cast<int>(value)) && !arrays_[value].is_none())
+      vars.push_back(&arrays_[value].var());
   }
   std::ranges::sort(vars);
   return vars;
@@ -35,7 +36,7 @@ void Program::make_units() {
     entry.tags = call.tags();
     entry.cost_ns = call.cost_ns();
     entry.cores = call.max_cores();
-    entry.may_join = call.may_join() && !options_.poison;
+    entry.may_join = call.may_join();
     entry.leaves = std::ranges::any_of(entry.tags, leaves);
   }
   const auto add = [&](size_t begin, size_t end, int most) {
@@ -88,25 +89,22 @@ void Program::find_own_vars() {
 
 void Program::make_bulk(Unit& unit) const {
   std::vector<Bulk::Part> parts;
-  for (uint32_t i = unit.first; i < unit.end; ++i) parts.push_back({steps_[i].call, steps_[i].random_offset});
+  for (uint32_t i = unit.first; i < unit.end; ++i)
+    parts.push_back({steps_[i].call, steps_[i].random_offset, steps_[i].poisoned});
   unit.bulk = Bulk::make(runtime_.engine(), std::move(parts), unit.own);
-  unit.outdated = false;
 }
 
-// While values are checked or visited, each step is a task of its own.
+// Each step is a task of its own while values are checked or visited; and in a run for which an array was replaced, since joining
+// anew costs more than it saves once: in calls of a hybridized block that is so for its inputs and outputs each time.
 void Program::push(Unit& unit, bool visit) {
-  const bool apart = !unit.bulk || (visit && (before_ || after_)) ||
-                     runtime_.check_values.load(std::memory_order_relaxed);
-  if (apart) {
+  const bool is_single = unit.end - unit.first == 1;
+  if (is_single || unit.outdated || (visit && (before_ || after_)) ||
+      runtime_.check_values.load(std::memory_order_relaxed)) {
     for (uint32_t i = unit.first; i < unit.end; ++i) push(steps_[i], visit);
+    if (std::exchange(unit.outdated, false)) unit.bulk = {};
     return;
   }
-  if (unit.outdated) {
-    for (uint32_t i = unit.first; i < unit.end; ++i) {
-      if (steps_[i].outdated) make_call(steps_[i]);
-    }
-    make_bulk(unit);
-  }
+  if (!unit.bulk) make_bulk(unit);
   unit.bulk->push(random_.empty() ? ops::RandomStream() : random_[unit.random_device]);
 }
 

@@ -7,7 +7,7 @@
 namespace loomix {
 namespace {
 
-constexpr double kMostOfOneNs = 5'000;   // a step that takes longer does not notice what its task costs
+constexpr double kMostOfOneNs = 5'000;    // a step that takes longer does not notice what its task costs
 constexpr double kMostOfTaskNs = 20'000;  // what waits for a step in the middle waits no longer than that
 constexpr double kTinyNs = 1'000;         // about what it takes until another core has a task
 constexpr double kMostDelayNs = 1'000;

@@ -19,6 +19,9 @@ DOCUMENTED = re.findall(r"^\| `LOOMIX_(\w+)`", (ROOT / "docs/settings.md").read_
 
 # Shown elsewhere: the file names the variable, one of MXNet's names for it, or the argument that sets it.
 ELSEWHERE = {
+    "BULK_SIZE": ("tests/python/test_bulk.py", "LOOMIX_BULK_SIZE"),
+    "BULK_INFERENCE": ("tests/python/test_bulk.py", "MXNET_EXEC_BULK_EXEC_INFERENCE"),
+    "BULK_TRAIN": ("tests/python/test_bulk.py", "MXNET_EXEC_BULK_EXEC_TRAIN"),
     "CUSTOM_OP_THREADS": ("tests/python/test_operator.py", "LOOMIX_CUSTOM_OP_THREADS"),
     "MAX_TASKS_IN_FLIGHT": ("tests/python/test_kept_objects.py", "LOOMIX_MAX_TASKS_IN_FLIGHT"),
     "ENFORCE_DETERMINISM": ("tests/python/test_mpi_kvstore.py", "LOOMIX_ENFORCE_DETERMINISM"),

@@ -173,6 +173,11 @@ def _head(explanation: Explanation) -> list[str]:
             "held weights",
             f"{byte_text(explanation.held_bytes)} in {len(explanation.held)} copies, made when weights change",
         )
+    if 0 < explanation.tasks < len(explanation.operators):
+        line(
+            "tasks",
+            f"{explanation.tasks} for {len(explanation.operators)} steps: short neighbours are one task",
+        )
     if explanation.budget:
         line("budget", _budget_text(explanation))
     if explanation.ms is not None:

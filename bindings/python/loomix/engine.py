@@ -7,34 +7,46 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._arguments import as_whole
+from .base import MXNetValueError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["bulk", "push_priority", "set_bulk_size"]
 
-_bulk_size = 0
+_MOST_IN_BULK = 1 << 20
 
 
 def set_bulk_size(size: Any) -> int:
-    """Remembers a bulk size and returns the previous one.
+    """Sets how many short operators of a bound graph or a hybridized block may be one task of the engine, and
+    returns the size before.
 
-    MXNet joins this many operators into one task to save the cost of pushing. Pushing is cheap here, so
-    operators are never joined and the size has no effect; the function stays so that scripts run unchanged.
+    Parameters
+    ----------
+    size : int
+        For what is bound from now on, by any thread. 1 joins none; 0, the value at the start, means what the settings
+        say (``LOOMIX_BULK_SIZE``). Operators that are called on arrays one by one are never joined.
 
     >>> set_bulk_size(16)
     0
     >>> set_bulk_size(0)
     16
     """
-    global _bulk_size
-    previous, _bulk_size = _bulk_size, as_whole("set_bulk_size", "size", size)
-    return previous
+    wanted = as_bulk_size("set_bulk_size", "size", size)
+    return _core.exchange_bulk_size(wanted)
+
+
+def as_bulk_size(who: str, name: str, size: Any) -> int:
+    """A number of operators; raises for what is none."""
+    number = as_whole(who, name, size)
+    if not 0 <= number <= _MOST_IN_BULK:
+        raise MXNetValueError(f"[{who}] {name} is {number}; expected 0 to {_MOST_IN_BULK}.")
+    return number
 
 
 class _BulkScope:
     def __init__(self, size: Any) -> None:
-        self._size = as_whole("bulk", "size", size)
+        self._size = as_bulk_size("bulk", "size", size)
         self._previous = 0
 
     def __enter__(self) -> Self:

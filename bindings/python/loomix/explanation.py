@@ -38,7 +38,7 @@ __all__ = [
 # The attributes and sums of an Explanation that are no objects.
 _PLAIN = (
     "title", "training", "with_gradients", "device", "planned", "naive", "lower_bound", "held_bytes", "parameters",
-    "flops", "conversions", "ms", "forward_steps", "views", "inplace", "waits", "strategies",
+    "flops", "conversions", "ms", "forward_steps", "tasks", "views", "inplace", "waits", "strategies",
 )  # fmt: skip
 
 
@@ -290,6 +290,9 @@ class Explanation:
         One for each device.
     forward_steps : int
         The steps of the forward pass; those of the backward pass come after them.
+    tasks : int
+        How many tasks of the engine the steps are; fewer than steps where short ones are joined. 0 for what was only
+        planned.
     views, inplace, waits : int
         Nodes that are views of others' memory; values that took over the memory of an input; waits of a step for memory
         that is used again.
@@ -322,6 +325,7 @@ class Explanation:
         self.arenas = [Arena(**arena) for arena in program["arenas"]]
         self.forward_steps: int = program["forward_calls"]
         self.views: int = program["views"]
+        self.tasks: int = program["tasks"]
         self.inplace: int = program["inplace"]
         self.waits: int = program["waits"]
         self.held = [Held(**held) for held in data["held"]]

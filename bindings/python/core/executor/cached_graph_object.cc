@@ -8,11 +8,11 @@
 
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/executor/bind_plan.h"
 #include "bindings/python/core/executor/explanation.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 #include "symbol/executor/cached_graph.h"
-#include "symbol/executor/from_settings.h"
 
 namespace loomix::python {
 namespace {
@@ -24,9 +24,12 @@ struct GraphHandle {
   Ref<CachedGraph> graph;
 };
 
-GraphHandle make(const Symbol& symbol, const std::string& name, int64_t memory_budget) {
-  PlanOptions plan = plan_from_settings();
-  plan.memory_budget = memory_budget;
+// Bulk sizes: the most short operators that are one task; 0: as for all that is bound.
+GraphHandle make(const Symbol& symbol, const std::string& name, int64_t memory_budget, int forward_bulk,
+                 int backward_bulk) {
+  PlanOptions plan = plan_for_bind(memory_budget);
+  if (forward_bulk > 0) plan.bulk_inference = plan.bulk_forward = forward_bulk;
+  if (backward_bulk > 0) plan.bulk_backward = backward_bulk;
   return {CachedGraph::make(runtime(), symbol, name, plan)};
 }
 
@@ -61,6 +64,7 @@ py::object explanation_of_graph(const GraphHandle& handle, bool compare_strategi
 
 void add_cached_graph_type(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
+  m.def("exchange_bulk_size", &exchange_bulk_size);
   py::class_<GraphHandle>(m, "CachedGraph")
       .def(py::init(&make))
       .def("__call__", &call)

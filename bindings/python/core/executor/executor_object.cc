@@ -11,12 +11,12 @@
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
+#include "bindings/python/core/executor/bind_plan.h"
 #include "bindings/python/core/executor/explanation.h"
 #include "bindings/python/core/executor/request.h"
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/runtime.h"
 #include "symbol/executor/bound_executor.h"
-#include "symbol/executor/from_settings.h"
 
 namespace loomix::python {
 namespace {
@@ -66,8 +66,7 @@ std::map<std::string, Device> to_groups(const Names& given) {
 
 BindOptions bind_options(const Names& groups, const py::object& shared, int64_t memory_budget) {
   BindOptions options;
-  options.plan = plan_from_settings();
-  options.plan.memory_budget = memory_budget;
+  options.plan = plan_for_bind(memory_budget);
   options.groups = to_groups(groups);
   if (!shared.is_none()) options.shared = shared.cast<const Handle&>().executor;
   return options;

@@ -12,6 +12,7 @@ from .. import _core, symbol
 from .. import ndarray as nd
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError, StateError
 from ..context import Context, current_context
+from ..engine import as_bulk_size
 from ..executor import check_budget
 from ..model import checkpoint_name, write_whole
 from ..symbol.symbol import check_backend
@@ -90,6 +91,7 @@ class HybridBlock(Block):
         self._active = False
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
         self._memory_budget = 0
+        self._bulk_sizes = [0, 0]  # forward, backward
         self._clear_cached_op()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -139,8 +141,11 @@ class HybridBlock(Block):
             Whether what is compiled already is forgotten.
         static_alloc, static_shape : bool
             Memory is always planned, and graphs are always compiled for their shapes.
-        inline_limit, forward_bulk_size, backward_bulk_size : int
-            How operators are grouped elsewhere; here they need no groups.
+        inline_limit : int
+            Makes no difference: compiled blocks within a compiled block are always one graph.
+        forward_bulk_size, backward_bulk_size : int, optional
+            How many short operators may be one task of the engine; 1 joins none. By default as
+            :func:`loomix.engine.set_bulk_size` and the settings say.
         memory_budget : int, optional
             Bytes that values between operators may take in one call; see :meth:`loomix.sym.Symbol.bind`. A
             non-hybrid block gives it to each of the blocks below that are compiled.
@@ -149,6 +154,13 @@ class HybridBlock(Block):
         self._memory_budget = check_budget("hybridize", memory_budget)
         if backend is not None:
             check_backend("hybridize", backend, kwargs)
+        self._bulk_sizes = [
+            0 if size is None else as_bulk_size("hybridize", name, size)
+            for name, size in (
+                ("forward_bulk_size", forward_bulk_size),
+                ("backward_bulk_size", backward_bulk_size),
+            )
+        ]
         self._active = active
         if clear:
             self._clear_cached_op()
@@ -318,7 +330,7 @@ class HybridBlock(Block):
                     f"its inputs {list(positions)}."
                 )
             self._sources.append(positions[item] if item in positions else params[item])
-        self._cached = _core.CachedGraph(out.handle, self.name, self._memory_budget)
+        self._cached = _core.CachedGraph(out.handle, self.name, self._memory_budget, *self._bulk_sizes)
         if self._op_hook is not None:
             self._install_hook()
 

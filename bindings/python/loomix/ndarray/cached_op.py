@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..base import MXNetTypeError, MXNetValueError
+from ..engine import as_bulk_size
 
 if TYPE_CHECKING:
     from ..symbol import Symbol
@@ -34,7 +35,8 @@ class CachedOp:
     sym : Symbol
         The computation.
     flags : iterable of (str, value)
-        MXNet's flags, none of which makes a difference.
+        MXNet's flags. ``forward_bulk_size`` and ``backward_bulk_size`` bound how many short operators are one task of
+        the engine; the others make no difference.
 
     Examples
     --------
@@ -47,13 +49,18 @@ class CachedOp:
     def __init__(self, sym: Symbol, flags: Iterable[Any] = ()) -> None:
         if not hasattr(sym, "list_inputs"):
             raise MXNetTypeError(f"[CachedOp] sym is of type {type(sym).__name__}; expected a Symbol.")
-        unknown = sorted({str(name) for name, _ in flags} - set(_FLAGS))
+        given = {str(name): value for name, value in flags}
+        unknown = sorted(set(given) - set(_FLAGS))
         if unknown:
             raise MXNetValueError(
                 f"[CachedOp] there are no flags {unknown}; expected some of {', '.join(_FLAGS)}."
             )
         self._inputs = sym.list_inputs()
-        self._graph = _core.CachedGraph(sym.handle, "cached_op", 0)
+        sizes = [
+            as_bulk_size("CachedOp", flag, int(given.get(flag, 0)))
+            for flag in ("forward_bulk_size", "backward_bulk_size")
+        ]
+        self._graph = _core.CachedGraph(sym.handle, "cached_op", 0, *sizes)
 
     @property
     def handle(self) -> Any:
