@@ -174,7 +174,10 @@ bool BoundExecutor::wants_gradients() const {
 std::span<const NDArray> BoundExecutor::forward(RunMode mode) {
   if (mode == RunMode::inference && inference_gradients_) mode = RunMode::inference_with_gradients;
   Program& now = program(mode);
-  if (mode == RunMode::inference) update_held();
+  if (mode == RunMode::inference) {
+    update_held();
+    if (!std::exchange(branches_chosen_, true)) choose_branches(now);
+  }
   now.run_forward();
   last_.program = Ref<Program>(&now);
   last_.training = mode == RunMode::training;

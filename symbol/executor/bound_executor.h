@@ -184,6 +184,7 @@ class BoundExecutor final : public RefCounted {
   Graph restored(const Graph& graph, std::span<const std::string> keys, Constants& constants);
   void check_present(const Graph& graph) const;
   void update_held();
+  void choose_branches(Program& program) const;
   std::string explain_held(RunMode mode) const;
   void install_monitor(Program& program) const;
   void end(const char* pass, const Graph& graph, const Inference* known = nullptr);
@@ -246,6 +247,7 @@ class BoundExecutor final : public RefCounted {
   };
   Pass last_;
   bool inference_gradients_ = false;  // were asked for
+  bool branches_chosen_ = false;      // by measurement, for prediction
   Monitor monitor_;
   bool monitor_inputs_ = false;
   std::unique_ptr<PassLog> log_;  // while what is compiled is to be explained

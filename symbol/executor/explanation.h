@@ -47,8 +47,10 @@ struct ProgramReport {
   };
   int num_nodes = 0;
   int num_forward = 0;  // calls
-  int num_tasks = 0;    // of the engine; fewer than calls where short ones are joined. 0: not known before memory is taken
-  int num_views = 0;    // nodes that are views of others' memory, and need no call
+  int num_tasks =
+      0;  // of the engine; fewer than calls where short ones are joined. 0: not known before memory is taken
+  int num_on_one_core = 0;  // calls of branches that were measured to be faster side by side
+  int num_views = 0;        // nodes that are views of others' memory, and need no call
   int num_inplace = 0;
   int num_waits = 0;  // of calls for memory that is used again
   std::vector<Call> calls;

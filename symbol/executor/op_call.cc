@@ -168,7 +168,7 @@ void OpCall::choose(Runtime& runtime, const Spec& spec) {
                "[{}] kernel {} is not reproducible bit by bit, and deterministic mode is on.", spec.op.name,
                choice_.kernel->name);
   cost_ns_ = static_cast<uint32_t>(std::min<double>(choice_.cost_ns, std::numeric_limits<uint32_t>::max()));
-  max_cores_ = static_cast<uint8_t>(std::min(choice_.cores, 255));
+  limit_cores(false);
   if (spec.op.random_numbers) random_numbers_ = spec.op.random_numbers(*spec.attrs, kernel_spec);
   scratch_bytes_ = aligned(choice_.scratch_bytes);
   if (!detours_.empty()) prepare_detours(runtime);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -56,6 +57,10 @@ class OpCall final : public RefCounted {
   Device device() const noexcept { return device_; }
   uint32_t cost_ns() const noexcept { return cost_ns_; }  // on one core
   int max_cores() const noexcept { return max_cores_; }
+  // Whether runs that are pushed from now on have one core, or as many as the work is worth.
+  void limit_cores(bool to_one) noexcept {
+    max_cores_ = to_one ? uint8_t{1} : static_cast<uint8_t>(std::min(choice_.cores, 255));
+  }
 
   const ops::OpDef& op() const noexcept { return *op_; }
   const ops::Kernel& kernel() const noexcept { return *choice_.kernel; }

@@ -237,6 +237,7 @@ void Program::make_call(Step& step) {
                                         .choice = &choices_[id],
                                         .scratch = &arrays_[scratch_value(id)]});
   }
+  if (step.on_one_core) step.call->limit_cores(true);
   if (options_.poison) add_poison(step, in);
   step.outdated = false;
 }

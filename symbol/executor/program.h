@@ -64,6 +64,11 @@ class Program final : public RefCounted {
   // Puts another array of the same shape, type and device in the place of one of Bindings, for runs from now on. What is
   // pushed already keeps the old one.
   void replace(ValueRef value, const NDArray& array);
+  // Steps of the forward segment that could run side by side, by number; whether these are to have one core each; what the
+  // program computes, as a short text.
+  std::vector<uint32_t> find_branches() const;
+  void run_branches_apart(std::span<const uint32_t> branches, bool apart);
+  std::string fingerprint() const;
   // Which segment uses the elements of a value, and how. Labels of a loss are read by its gradient only. What an operator of
   // the backward segment changes, such as moving averages, does not count as read there.
   bool forward_reads(ValueRef value) const;
@@ -94,6 +99,7 @@ class Program final : public RefCounted {
     std::vector<engine::Var*> order = {};
     bool outdated = false;                 // an array was replaced since the call was made
     uint32_t unit = 0;                     // in units_
+    bool on_one_core = false;              // though it could use several
     size_t random_device = 0;              // in random_devices_
     uint64_t random_offset = 0;            // of its numbers, in those of the run on its device
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any

@@ -109,6 +109,7 @@ ProgramReport Program::report() const {
     call.kernel = steps_[i].call->kernel().name;
     call.num_detours = static_cast<int>(steps_[i].call->num_detours());
     call.last_ns = steps_[i].call->last_ns();
+    report.num_on_one_core += steps_[i].on_one_core ? 1 : 0;
   }
   return report;
 }

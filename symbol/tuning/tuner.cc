@@ -184,4 +184,37 @@ ops::BlockedForm Tuner::form(Runtime& runtime, const ops::OpDef& op, const Attrs
   return at == names.end() ? by_rules : std::move(forms[static_cast<size_t>(at - names.begin())]);
 }
 
+size_t Tuner::way_of_pass(Runtime& runtime, const std::string& pass, const std::vector<std::string>& names,
+                          const std::function<double(size_t)>& run_ns) const {
+  const std::string question = fmt::format("{} on {} cores", pass, cores_of(runtime));
+  if (runtime.engine().options().deterministic) return 0;
+  const auto known = choices_.find(question);
+  if (!known && !measures_) return 0;
+  std::string winner = known.value_or("");
+  if (!known) {
+    constexpr int kTurns = 6;  // the first is not counted: it takes memory, and fills caches
+    constexpr double kWorthIt = 0.95;
+    std::vector<double> best(names.size(), std::numeric_limits<double>::infinity());
+    try {
+      for (int turn = 0; turn < kTurns; ++turn) {
+        for (size_t way = 0; way < names.size(); ++way) {
+          const double ns = run_ns(way);
+          if (turn > 0) best[way] = std::min(best[way], ns);
+        }
+      }
+    } catch (const std::exception& error) {  // of the inputs, for example: the next pass has it, too
+      log(LogLevel::debug, "{} cannot be measured: {}", question, error.what());
+      return 0;
+    }
+    size_t fastest = 0;
+    for (size_t way = 1; way < names.size(); ++way) {
+      if (best[way] < kWorthIt * best[fastest]) fastest = way;
+    }
+    winner = names[fastest];
+    choices_.add(question, winner);
+  }
+  const auto at = std::ranges::find(names, winner);
+  return at == names.end() ? 0 : static_cast<size_t>(at - names.begin());
+}
+
 }  // namespace loomix

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ class Tuner {
   ops::BlockedForm form(Runtime& runtime, const ops::OpDef& op, const AttrsBase& attrs,
                         const ops::KernelSpec& spec, ops::BlockedInputs is_blocked,
                         ops::BlockedForm by_rules) const;
+  // Which way of running a whole pass, by its place in `names`; the first one where nothing is known. run_ns(way) runs a pass.
+  size_t way_of_pass(Runtime& runtime, const std::string& pass, const std::vector<std::string>& names,
+                     const std::function<double(size_t)>& run_ns) const;
 
  private:
   // Which of `names` is known to be the fastest, or measured now: try_out(i) gives a run of the one at place i.

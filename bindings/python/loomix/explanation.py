@@ -38,7 +38,7 @@ __all__ = [
 # The attributes and sums of an Explanation that are no objects.
 _PLAIN = (
     "title", "training", "with_gradients", "device", "planned", "naive", "lower_bound", "held_bytes", "parameters",
-    "flops", "conversions", "ms", "forward_steps", "tasks", "views", "inplace", "waits", "strategies",
+    "flops", "conversions", "ms", "forward_steps", "tasks", "on_one_core", "views", "inplace", "waits", "strategies",
 )  # fmt: skip
 
 
@@ -293,6 +293,8 @@ class Explanation:
     tasks : int
         How many tasks of the engine the steps are; fewer than steps where short ones are joined. 0 for what was only
         planned.
+    on_one_core : int
+        Operators of branches that run side by side, on a core each, since that was measured to be faster.
     views, inplace, waits : int
         Nodes that are views of others' memory; values that took over the memory of an input; waits of a step for memory
         that is used again.
@@ -326,6 +328,7 @@ class Explanation:
         self.forward_steps: int = program["forward_calls"]
         self.views: int = program["views"]
         self.tasks: int = program["tasks"]
+        self.on_one_core: int = program["on_one_core"]
         self.inplace: int = program["inplace"]
         self.waits: int = program["waits"]
         self.held = [Held(**held) for held in data["held"]]

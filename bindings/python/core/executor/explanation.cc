@@ -93,7 +93,8 @@ py::dict dict_of(const ProgramReport& program) {
   }
   return py::dict(
       "nodes"_a = program.num_nodes, "forward_calls"_a = program.num_forward, "views"_a = program.num_views,
-      "tasks"_a = program.num_tasks, "inplace"_a = program.num_inplace, "waits"_a = program.num_waits,
+      "tasks"_a = program.num_tasks, "on_one_core"_a = program.num_on_one_core,
+      "inplace"_a = program.num_inplace, "waits"_a = program.num_waits,
       "calls"_a = list_of(program.calls, [](const ProgramReport::Call& call) { return dict_of(call); }),
       "values"_a = values, "arenas"_a = arenas);
 }
