@@ -408,14 +408,14 @@ void EndpointCore::deliver(Peer& p, PacketHeader&& head, std::vector<Buffer>&& p
 }
 
 void EndpointCore::run_handler(const std::shared_ptr<const Handler>& handler, Incoming&& incoming) {
+  const NodeName from = incoming.from.name;
   try {
     (*handler)(std::move(incoming));
   } catch (const std::exception& error) {
-    if (incoming.responder) {
-      incoming.responder.fail(error.what());
-    } else if (may_complain()) {
-      log(LogLevel::error, "[comm] {}: a handler failed: {}", address, error.what());
-    }
+    if (incoming.responder) incoming.responder.fail(error.what());
+    if (may_complain())
+      log(LogLevel::error, "[comm] {}: a message of {} was refused: {}", address, from.to_string(),
+          error.what());
   }
 }
 

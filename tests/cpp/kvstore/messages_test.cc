@@ -117,8 +117,10 @@ TEST_F(Messages, WhatALaterReleaseAddsIsIgnored) {
 }
 
 TEST_F(Messages, WhatIsWrongIsNamed) {
+  testing::internal::CaptureStderr();
   EXPECT_THAT(refusal_of("\x0A\x7F"),
               HasSubstr("2 bytes came that are no message loomix.kvstore.messages.ToScheduler"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("a message of worker 0 was refused"));
   EXPECT_THAT(refusal_of(""), HasSubstr("no kind that is known here"));
   messages::ToScheduler message = registration(kKVStoreVersion);
   message.mutable_register_()->set_least_epoch(-1);
