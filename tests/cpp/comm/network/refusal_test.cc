@@ -72,6 +72,22 @@ TEST_F(Refusals, ForeignCertificates) {
   EXPECT_EQ(handled, 0);
 }
 
+// Who refuses may be gone when somebody asks why.
+TEST_F(Refusals, TheReasonBeforeTheLastIsKept) {
+  auto called = serving(with(keys_of_all_roles()));
+  const auto caller = node(worker(0), with(keys_of_all_roles()));
+  caller->connect(server(0), called->address());
+  testing::internal::CaptureStderr();
+  expect_in(error_of_call(*caller), "its certificate is not accepted");
+  log_lines();
+  called.reset();
+  const auto trouble = [&] { return caller->peers().at(0).trouble; };
+  const TimePoint until = Clock::now() + std::chrono::seconds(10);
+  while (trouble().find("Connection refused") == std::string::npos && Clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  expect_in(trouble(), "Connection refused; before: its certificate is not accepted");
+}
+
 TEST_F(Refusals, KeysOnOneSideOnly) {
   const auto secure = serving(with(keys_of_all_roles())), plain = serving({});
   testing::internal::CaptureStderr();
