@@ -51,6 +51,12 @@ def run(*command, **options):
     return result.stdout
 
 
+@pytest.fixture(autouse=True)
+def ninja(monkeypatch):
+    """Ninja is there, since it has built the libraries; CMake's own choice, make, need not be."""
+    monkeypatch.setenv("CMAKE_GENERATOR", "Ninja")
+
+
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
     """A folder with all that programs need."""
