@@ -31,7 +31,8 @@ class Worker:
     It is stopped while others have their turn: with an active wait policy its threads would go on to spin."""
 
     def __init__(self, python, group, case, framework, one_thread):
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+        env = {**os.environ, "PYTHONPATH": path, "LOOMIX_PYTHON": sys.executable}
         if one_thread:
             env.update(OMP_NUM_THREADS="1", MXNET_ENGINE_TYPE="NaiveEngine")
         self.framework = framework

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prediction by well-known networks, random weights: the examples' symbols here, also by libloomix_predict.so ("c"),
-and in MXNet, torchvision's models in PyTorch, and these by ONNX Runtime and OpenVINO (interpreters with torch, onnx and
-the library). In float32, and in bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and
-OpenVINO's hint."""
+"""Prediction by well-known networks, random weights: the examples' symbols here, also by libloomix_predict.so ("c"), in
+MXNet, and as ONNX files that we write by ONNX Runtime and OpenVINO; torchvision's models in PyTorch. In float32, and in
+bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and OpenVINO's hint."""
 
 import ctypes
 import os
@@ -14,7 +13,8 @@ from pathlib import Path
 
 from harness import serve
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 # Ours, and torchvision's. Its AlexNet is the zoo's: smaller than the paper's, without normalisation.
 ZOO = "zoo's alexnet"
 NETWORKS = {
@@ -72,7 +72,16 @@ def save_checkpoint(prefix, network, dtype):
     mx.model.save_checkpoint(prefix, 0, symbol, arguments, executor.aux_dict, remove_amp_cast=False)
 
 
-# Data go in and scores come out, too. The file is written by another process, so that this one has one engine.
+# By a process of its own: this one has one engine, or an interpreter without Loomix.
+def _written(function, *arguments):
+    script = f"import worker, sys; worker.{function}(*sys.argv[1:])"
+    folders = os.pathsep.join([str(HERE), str(HERE.parent)])
+    python = os.environ.get("LOOMIX_PYTHON", sys.executable)
+    environment = {**os.environ, "PYTHONPATH": folders}
+    subprocess.run([python, "-c", script, *arguments], check=True, env=environment)
+
+
+# Data go in and scores come out, too.
 def _predictor_of_c(network, dtype, batch):
     library = ctypes.CDLL(
         os.environ.get("LOOMIX_PREDICT", str(ROOT / "build/bindings/c/libloomix_predict.so"))
@@ -81,11 +90,7 @@ def _predictor_of_c(network, dtype, batch):
     handle, key = ctypes.c_void_p(), (ctypes.c_char_p * 1)(b"data")
     shape = (batch, 3, 224, 224)
     with tempfile.TemporaryDirectory() as folder:
-        script = "import worker, sys; worker.save_checkpoint(*sys.argv[1:])"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        subprocess.run(
-            [sys.executable, "-c", script, f"{folder}/net", network, dtype], check=True, env=environment
-        )
+        _written("save_checkpoint", f"{folder}/net", network, dtype)
         json, params = (Path(folder, f"net-{end}").read_bytes() for end in ("symbol.json", "0000.params"))
     sizes = (ctypes.c_uint * 2)(0, 4), (ctypes.c_uint * 4)(*shape)
     place = ctypes.byref(handle)
@@ -103,7 +108,7 @@ def _predictor_of_c(network, dtype, batch):
     return run
 
 
-def _model(network, batch, dtype="float32"):
+def _torch(network, dtype, batch):
     import torch
     import torchvision
 
@@ -112,13 +117,7 @@ def _model(network, batch, dtype="float32"):
     if network == "googlenet":
         options.update(init_weights=False, aux_logits=False)
     model = getattr(torchvision.models, network)(**options).eval().to(getattr(torch, dtype))
-    return model, torch.rand(batch, 3, 224, 224, dtype=getattr(torch, dtype))
-
-
-def _torch(network, dtype, batch):
-    import torch
-
-    model, data = _model(network, batch, dtype)
+    data = torch.rand(batch, 3, 224, 224, dtype=getattr(torch, dtype))
 
     def run(count):
         with torch.inference_mode():
@@ -128,21 +127,22 @@ def _torch(network, dtype, batch):
     return run
 
 
-def _onnx_file(network, batch):
-    import torch
-
-    path = Path("/tmp") / f"loomix-benchmark-{network}-{batch}.onnx"
-    if not path.exists():
-        model, data = _model(network, batch)
-        torch.onnx.export(model, (data,), path, dynamo=False)
-    return path
+def save_onnx(path, network, batch):
+    """Writes the network for `batch` images to the ONNX file `path`."""
+    mx, symbol, executor = _bound("loomix", network, "float32", int(batch))
+    parameters = {**executor.arg_dict, **executor.aux_dict}
+    del parameters["data"]
+    parameters.pop("softmax_label", None)
+    mx.onnx.export_model(symbol, parameters, {"data": (int(batch), 3, 224, 224)}, onnx_file_path=path)
 
 
 def _onnxruntime(network, dtype, batch):
     import numpy
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(_onnx_file(network, batch), providers=["CPUExecutionProvider"])
+    with tempfile.TemporaryDirectory() as folder:
+        _written("save_onnx", f"{folder}/net.onnx", network, str(batch))
+        session = onnxruntime.InferenceSession(f"{folder}/net.onnx", providers=["CPUExecutionProvider"])
     feed = {session.get_inputs()[0].name: numpy.random.rand(batch, 3, 224, 224).astype("float32")}
 
     def run(count):
@@ -157,9 +157,10 @@ def _openvino(network, dtype, batch):
     import openvino
 
     hint = {"float32": "f32", "bfloat16": "bf16"}[dtype]
-    model = openvino.Core().compile_model(
-        _onnx_file(network, batch), "CPU", {"INFERENCE_PRECISION_HINT": hint}
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        _written("save_onnx", f"{folder}/net.onnx", network, str(batch))
+        precision = {"INFERENCE_PRECISION_HINT": hint}
+        model = openvino.Core().compile_model(f"{folder}/net.onnx", "CPU", precision)
     request = model.create_infer_request()
     data = [numpy.random.rand(batch, 3, 224, 224).astype("float32")]
 
@@ -175,11 +176,11 @@ def _cases(ours, theirs, dtype, batch):
         "loomix": partial(_executor, "loomix", ours, dtype, batch),
         "c": partial(_predictor_of_c, ours, dtype, batch),
         "torch": partial(_torch, theirs, dtype, batch),
-        "openvino": partial(_openvino, theirs, dtype, batch),
+        "openvino": partial(_openvino, ours, dtype, batch),
     }
     if dtype == "float32":  # the others have no convolutions of bfloat16 for CPUs
         cases["mxnet"] = partial(_executor, "mxnet", ours, dtype, batch)
-        cases["onnxruntime"] = partial(_onnxruntime, theirs, dtype, batch)
+        cases["onnxruntime"] = partial(_onnxruntime, ours, dtype, batch)
     return cases
 
 
