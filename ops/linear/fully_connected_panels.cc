@@ -9,21 +9,21 @@
 namespace loomix::ops {
 namespace {
 
+constexpr int64_t kMostDepth = 2048;  // of panels that stay in the second cache
+
 const FullyConnectedLoops& loops() { return best_loops<FullyConnectedLoops>(); }
 
 }  // namespace
 
 Support fully_connected_panels_support(const FullyConnectedParams& p, const KernelSpec& spec) {
-  // Measured beside oneDNN's product: a batch that leaves lanes idle, or whose panels leave the second cache, is faster
-  // there.
-  constexpr int64_t kMostDepth = 2048, kMostRows = 512, kLeastHidden = 64;
+  // Measured beside oneDNN's product, which is slow for a weight that no cache holds, and for a few dozen rows.
+  constexpr int64_t kMostRows = 512, kLeastHidden = 64, kCached = 8 << 20;
   if (spec.out[0].dtype != DType::float32) return Support::no("it is for float32");
   const int64_t rows = spec.out[0].size() / p.num_hidden;
-  const int64_t depth = spec.in[1].shape[1];
-  const int64_t lanes = loops().lanes;
-  const int64_t padded = (rows + lanes - 1) / lanes * lanes;
-  if (rows > kMostRows || padded * 4 > rows * 5) return Support::no("its panels do not suit this batch");
-  if (depth > kMostDepth) return Support::no("a panel is too deep for the cache");
+  const int64_t depth = spec.in[1].shape[1], lanes = loops().lanes;
+  const int64_t least = depth * p.num_hidden > kCached ? 4 : lanes * 4 / 5;
+  if (rows < least) return Support::no("there are too few rows");
+  if (rows > kMostRows) return Support::no("there are too many rows");
   if (p.num_hidden < kLeastHidden) return Support::no("there are too few hidden units");
   return Support::yes();
 }
@@ -44,14 +44,13 @@ void fully_connected_panels(const FullyConnectedParams& p, const KernelArgs& arg
   const float* bias = p.no_bias ? nullptr : args.in[2].as<float>();
   float* to = out.mutable_as<float>();
   float* const panels = reinterpret_cast<float*>(args.scratch.data());
-  constexpr int64_t kPackGrain = 128, kHiddenGrain = 24;
+  constexpr int64_t kPackGrain = 128;
+  const int64_t grain = depth > kMostDepth ? 96 : 24;  // what is deep reads the panel piece by piece
   engine::parallel_for(*args.context, depth, kPackGrain,
                        [&](int64_t begin, int64_t end) { l.pack(rows, depth, data, begin, end, panels); });
-  engine::parallel_for(*args.context, (hidden + kHiddenGrain - 1) / kHiddenGrain, 1,
-                       [&](int64_t begin, int64_t end) {
-                         l.columns(rows, hidden, depth, panels, weight, bias, begin * kHiddenGrain,
-                                   std::min(end * kHiddenGrain, hidden), to);
-                       });
+  engine::parallel_for(*args.context, (hidden + grain - 1) / grain, 1, [&](int64_t begin, int64_t end) {
+    l.columns(rows, hidden, depth, panels, weight, bias, begin * grain, std::min(end * grain, hidden), to);
+  });
 }
 
 }  // namespace loomix::ops

@@ -8,8 +8,9 @@
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 namespace {
 
-constexpr int64_t kGroup =
-    4 * kTileRows;  // columns of the result that are written together: whole cache lines
+constexpr int64_t kGroup = 16 * kTileRows;  // columns of the result that use a piece of the panel in turn
+
+constexpr int64_t kPieceFloats = 1 << 16;  // half of a second cache
 
 int64_t panel_columns(int64_t rows) {
   return rows >= kTileWidth ? kTileWidth : (rows + kLanes - 1) / kLanes * kLanes;
@@ -36,11 +37,13 @@ void columns(int64_t rows, int64_t hidden, int64_t depth, const float* panels, c
     const int64_t count = std::min(kGroup, end - group);
     const float* panel = panels;
     for (int64_t first = 0; first < rows; first += kTileWidth, panel += kTileWidth * depth) {
-      const int64_t width = panel_columns(rows - first);
-      for (int64_t r = 0; r < count; r += kTileRows) {
-        tile_any(std::min<int64_t>(kTileRows, count - r), width, depth, weight + (group + r) * depth, depth,
-                 1, panel, width, part + r * kTileWidth, kTileWidth, bias ? bias + group + r : nullptr,
-                 false);
+      const int64_t width = panel_columns(rows - first), piece = kPieceFloats / width;
+      for (int64_t k = 0; k < depth; k += piece) {
+        for (int64_t r = 0; r < count; r += kTileRows) {
+          tile_any(std::min<int64_t>(kTileRows, count - r), width, std::min(piece, depth - k),
+                   weight + (group + r) * depth + k, depth, 1, panel + k * width, width,
+                   part + r * kTileWidth, kTileWidth, bias ? bias + group + r : nullptr, k > 0);
+        }
       }
       const int64_t used = std::min<int64_t>(kTileWidth, rows - first);
       for (int64_t i = 0; i < used; ++i) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "direct_convolution.h"
 #include "eager_grad.h"
 #include "ops/linear/gemm.h"
@@ -337,6 +339,36 @@ TEST(MatMul, HalvesAreRoundedOnce) {
         const double close = dtype == DType::float16 ? 1e-3 : 8e-3;  // one rounding
         for (size_t i = 0; i < z.size(); ++i)
           ASSERT_NEAR(z[i], want[i] + start, close * (std::abs(want[i] + start) + 0.01)) << "form " << form;
+      }
+    }
+  }
+}
+
+// Deep weights are read piece by piece, and any number of rows may leave lanes of the last panel idle.
+TEST(FullyConnected, PanelsOfAnyRowsAndDepth) {
+  constexpr int64_t hidden = 200;
+  for (const int64_t rows : {12, 17, 64, 65, 150}) {
+    for (const int64_t depth : {37, 2048, 2049, 9000}) {
+      const Tensor data = random_tensor({rows, depth}, 1, DType::float32);
+      const Tensor weight = random_tensor({hidden, depth}, 2, DType::float32);
+      const Tensor bias = random_tensor({hidden}, 3, DType::float32);
+      RunOptions several;
+      several.cores = 3;
+      const auto got = run_op("FullyConnected", {data, weight, bias}, {{"num_hidden", "200"}});
+      EXPECT_EQ(got.kernel, "fully_connected_panels");
+      EXPECT_EQ(
+          got.out[0].bytes,
+          run_op("FullyConnected", {data, weight, bias}, {{"num_hidden", "200"}}, several).out[0].bytes);
+      const auto x = data.values(), w = weight.values(), b = bias.values(), y = got.out[0].values();
+      for (int64_t i = 0; i < rows; i += 11) {
+        for (int64_t j = 0; j < hidden; j += 3) {
+          double want = b[static_cast<size_t>(j)];
+          for (int64_t k = 0; k < depth; ++k)
+            want += x[static_cast<size_t>(i * depth + k)] * w[static_cast<size_t>(j * depth + k)];
+          ASSERT_NEAR(y[static_cast<size_t>(i * hidden + j)], want,
+                      1e-4 * std::sqrt(static_cast<double>(depth)))
+              << rows << " rows, depth " << depth;
+        }
       }
     }
   }
