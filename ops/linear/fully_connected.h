@@ -20,10 +20,13 @@ struct FullyConnectedParams {
 };
 
 // FullyConnected: data (n, k), weight (num_hidden, k), bias (num_hidden) -> (n, num_hidden). Its kernels are matrix products
-// (product_list.h), but for the bias's gradient, and this one for batches of up to 512 rows, which reads the
+// (product_list.h), but for the bias's gradient, and these two for batches of up to 512 rows, which read the
 // weight in place.
 void fully_connected_panels(const FullyConnectedParams&, const KernelArgs&);
 Support fully_connected_panels_support(const FullyConnectedParams&, const KernelSpec&);
 size_t fully_connected_panels_scratch(const FullyConnectedParams&, const KernelSpec&);
+void bfloat16_panels(const FullyConnectedParams&, const KernelArgs&);
+Support bfloat16_panels_support(const FullyConnectedParams&, const KernelSpec&);
+size_t bfloat16_panels_scratch(const FullyConnectedParams&, const KernelSpec&);
 
 }  // namespace loomix::ops

@@ -36,6 +36,8 @@ void fully_connected_bias_cpu(const FC& p, const KernelArgs& args) {
 void kernels_linear_cpu(OpTable& table) {
   table.kernel<fully_connected_panels, fully_connected_panels_support, fully_connected_panels_scratch>(
       "FullyConnected", "fully_connected_panels");
+  table.kernel<bfloat16_panels, bfloat16_panels_support, bfloat16_panels_scratch>("FullyConnected",
+                                                                                  "bfloat16_panels");
   kernels_linear_dnnl(table);
   // By BLAS; halves as float32; the reference.
   table.kernel<fully_connected_forward<matmul_cblas>, by_blas>("FullyConnected", "matmul_cblas");

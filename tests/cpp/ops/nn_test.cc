@@ -346,28 +346,34 @@ TEST(MatMul, HalvesAreRoundedOnce) {
 
 // Deep weights are read piece by piece, and any number of rows may leave lanes of the last panel idle.
 TEST(FullyConnected, PanelsOfAnyRowsAndDepth) {
-  constexpr int64_t hidden = 200;
-  for (const int64_t rows : {12, 17, 64, 65, 150}) {
-    for (const int64_t depth : {37, 2048, 2049, 9000}) {
-      const Tensor data = random_tensor({rows, depth}, 1, DType::float32);
-      const Tensor weight = random_tensor({hidden, depth}, 2, DType::float32);
-      const Tensor bias = random_tensor({hidden}, 3, DType::float32);
-      RunOptions several;
-      several.cores = 3;
-      const auto got = run_op("FullyConnected", {data, weight, bias}, {{"num_hidden", "200"}});
-      EXPECT_EQ(got.kernel, "fully_connected_panels");
-      EXPECT_EQ(
-          got.out[0].bytes,
-          run_op("FullyConnected", {data, weight, bias}, {{"num_hidden", "200"}}, several).out[0].bytes);
+  constexpr int64_t hidden = 203;
+  const TextPairs attrs = {{"num_hidden", "203"}};
+  RunOptions several;
+  several.cores = 3;
+  for (const auto& [dtype, kernel] :
+       {std::pair(DType::float32, "fully_connected_panels"), std::pair(DType::bfloat16, "bfloat16_panels")}) {
+    for (const auto& [rows, depth] : {std::pair(12, 36), std::pair(17, 2048), std::pair(64, 2050),
+                                      std::pair(65, 300), std::pair(150, 9000)}) {
+      const Tensor data = random_tensor({rows, depth}, 1, dtype),
+                   weight = random_tensor({hidden, depth}, 2, dtype);
+      const Tensor bias = random_tensor({hidden}, 3, dtype);
+      const auto got = run_op("FullyConnected", {data, weight, bias}, attrs);
+      if (dtype == DType::bfloat16 && got.kernel != kernel) GTEST_SKIP() << "no instructions for bfloat16";
+      EXPECT_EQ(got.kernel, kernel);
+      EXPECT_EQ(got.out[0].bytes,
+                run_op("FullyConnected", {data, weight, bias}, attrs, several).out[0].bytes);
       const auto x = data.values(), w = weight.values(), b = bias.values(), y = got.out[0].values();
-      for (int64_t i = 0; i < rows; i += 11) {
-        for (int64_t j = 0; j < hidden; j += 3) {
-          double want = b[static_cast<size_t>(j)];
-          for (int64_t k = 0; k < depth; ++k)
-            want += x[static_cast<size_t>(i * depth + k)] * w[static_cast<size_t>(j * depth + k)];
-          ASSERT_NEAR(y[static_cast<size_t>(i * hidden + j)], want,
-                      1e-4 * std::sqrt(static_cast<double>(depth)))
-              << rows << " rows, depth " << depth;
+      for (size_t i = 0; i < static_cast<size_t>(rows); i += 11) {
+        for (size_t j = 0; j < hidden; j += 3) {
+          double want = b[j], squares = 1;
+          for (size_t k = 0; k < static_cast<size_t>(depth); ++k) {
+            const double term = x[i * static_cast<size_t>(depth) + k] * w[j * static_cast<size_t>(depth) + k];
+            want += term;
+            squares += term * term;
+          }
+          const double rounding = dtype == DType::bfloat16 ? 4e-3 * std::abs(want) : 0;
+          ASSERT_NEAR(y[i * hidden + j], want, rounding + 1e-5 * std::sqrt(squares))
+              << rows << " x " << depth;
         }
       }
     }
