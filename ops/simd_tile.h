@@ -34,9 +34,10 @@ void tile(int64_t depth, const float* a, int64_t a_row, int64_t a_step, const fl
     }
   }
   for (int64_t k = 0; k < depth; ++k, b += b_row, a += a_step) {
+    // Volatile, so that a row is loaded once: otherwise GCC may load it anew for each row of sums, which takes longer than to multiply.
     Vector row[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) row[v] = *reinterpret_cast<const LooseVector*>(b + v * kLanes);
+    for (int v = 0; v < V; ++v) row[v] = *reinterpret_cast<const volatile LooseVector*>(b + v * kLanes);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const float x = a[r * a_row];
