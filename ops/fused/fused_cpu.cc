@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 
 #include "engine/parallel_for.h"
 #include "ops/elemwise/loops.h"
@@ -15,9 +16,6 @@
 
 namespace loomix::ops {
 namespace {
-
-// Outputs of so many bytes, more than caches hold, are written to memory past them.
-constexpr int64_t kStreamedBytes = 24 << 20;
 
 // What all arrays have of one block: a little more than the first cache holds, so that there are fewer calls of kernels.
 constexpr int64_t kCacheBytes = 48 << 10;
@@ -189,6 +187,26 @@ class FusedState final : public KernelState {
 
   bool is_large(DType dtype) const { return fusion_.shape().size() * size_of(dtype) >= kStreamedBytes; }
 
+  // Where an operand lies that is not read again, if the step works in place, or else a free piece. The fewer there are, the more
+  // of them stays in the first cache.
+  size_t take_slot(size_t step, const std::vector<size_t>& last_use, std::vector<size_t>& free) {
+    const FusedStep& taker = fusion_.steps()[step];
+    for (size_t k = 0; k < taker.operands.size(); ++k) {
+      if (taker.operands[k] < num_inputs()) continue;
+      const auto before = static_cast<size_t>(taker.operands[k] - num_inputs());
+      const bool is_last = last_use[before] == step && result_place_[before] >= places_.slot(0) &&
+                           fusion_.steps()[before].dtype == taker.dtype;
+      const bool once = std::ranges::count(taker.operands, taker.operands[k]) == 1;
+      if (is_last && once &&
+          taker.op->inplace.end() != std::ranges::find(taker.op->inplace, std::pair(static_cast<int>(k), 0)))
+        return result_place_[before];
+    }
+    if (free.empty()) free.push_back(places_.slot(num_slots_++));
+    const size_t place = free.back();
+    free.pop_back();
+    return place;
+  }
+
   // A result that is no output takes a piece of scratch memory until it was last read.
   void place_results() {
     const auto& steps = fusion_.steps();
@@ -209,15 +227,14 @@ class FusedState final : public KernelState {
         result_place_[i] = places_.output(number);
         note_late_reads(number, i);
         if (places_.outputs > 1 || !late_reads_[number].empty() || is_large(steps[i].dtype))
-          spare_place_[number] = places_.slot(num_slots_++);
+          spare_place_[number] = take_slot(i, last_use, free);
       } else {
-        if (free.empty()) free.push_back(places_.slot(num_slots_++));
-        result_place_[i] = free.back();
-        free.pop_back();
+        result_place_[i] = take_slot(i, last_use, free);
       }
       for (size_t before = 0; before < i; ++before) {
-        if (last_use[before] == i && result_place_[before] >= places_.slot(0))
-          free.push_back(result_place_[before]);
+        const size_t place = result_place_[before];
+        const bool is_taken = place == result_place_[i] || std::ranges::count(spare_place_, place) > 0;
+        if (last_use[before] == i && place >= places_.slot(0) && !is_taken) free.push_back(place);
       }
       if (last_use[i] == 0 && result_place_[i] >= places_.slot(0)) free.push_back(result_place_[i]);
     }
@@ -236,6 +253,20 @@ class FusedState final : public KernelState {
     }
   }
 
+  bool is_any_streamed() const {
+    return std::ranges::any_of(fusion_.outputs(), [&](int step) {
+      return is_large(fusion_.steps()[static_cast<size_t>(step)].dtype);
+    });
+  }
+
+  // A pass that writes past the caches waits for memory. It waits least in short blocks: what it reads pushes less of its scratch
+  // memory out of the first cache, and one block's reads begin while the last one's writes leave. Calls of kernels cost more then.
+  // Measured with 2 to 30 steps on three arrays.
+  int64_t longest_streamed_block() const {
+    const size_t calls = fusion_.steps().size() / (places_.inputs + places_.outputs);
+    return calls < 3 ? kLoopBlock : calls < 6 ? 2 * kLoopBlock : kLongestBlock;
+  }
+
   void choose_block(const KernelSpec& spec) {
     int64_t widest = 1, bytes = 0;
     for (const FusedStep& step : fusion_.steps()) widest = std::max<int64_t>(widest, size_of(step.dtype));
@@ -248,6 +279,7 @@ class FusedState final : public KernelState {
     bytes += widest * static_cast<int64_t>(num_slots_);
     const int64_t size = fusion_.shape().size(), row = fusion_.row_size();
     block_ = std::clamp(kCacheBytes / bytes, kShortestBlock, kLongestBlock);
+    if (is_any_streamed()) block_ = std::min(block_, longest_streamed_block());
     if (row > 0) block_ = std::max<int64_t>(1, block_ / row) * row;
     else block_ = block_ / kLoopBlock * kLoopBlock;  // so results are those of the operators one by one
     block_ = std::min(block_, size);
@@ -349,41 +381,64 @@ class FusedState final : public KernelState {
     }
   }
 
+  // The calls of one range of blocks: all is in place but the addresses, which follow from the block.
+  struct Prepared {
+    std::array<TensorView, kMostViews> views;
+    std::array<std::byte*, kMostViews> base;
+    std::array<int64_t, kMostViews> block_bytes;
+    size_t num_views = 0;
+    alignas(KernelArgs) std::array<std::byte, kMostFusedSteps * sizeof(KernelArgs)> room;
+
+    KernelArgs* args() { return reinterpret_cast<KernelArgs*>(room.data()); }
+    void go_to(int64_t block) {
+      for (size_t i = 0; i < num_views; ++i) views[i].data = base[i] + block * block_bytes[i];
+    }
+  };
+
+  void prepare_range(const Calls& calls, const Pointers& pointers, const KernelArgs& args,
+                     Prepared& made) const {
+    static constexpr Req kWrite = Req::write;
+    std::ranges::copy(calls.views, made.views.begin());
+    const auto add_view = [&](size_t place) {
+      if (place >= places_.inputs && place < places_.slot(0) && pointers.is_spare[place - places_.inputs])
+        place = spare_place_[place - places_.inputs];
+      made.base[made.num_views] = pointers.at[place];
+      made.block_bytes[made.num_views++] = pointers.block_bytes[place];
+    };
+    for (size_t i = 0; i < calls.calls.size(); ++i) {
+      const Call& call = calls.calls[i];
+      const size_t first = made.num_views;
+      for (const int operand : call.step->operands) {
+        const auto at = static_cast<size_t>(operand);
+        add_view(at < places_.inputs ? input_place_[at] : result_place_[at - places_.inputs]);
+      }
+      add_view(result_place_[i]);
+      KernelArgs& own = *std::construct_at(made.args() + i);
+      own.in = {&made.views[first], made.num_views - first - 1};
+      own.out = {&made.views[made.num_views - 1], 1};
+      own.req = {&kWrite, 1};
+      own.state = call.choice.state.get();
+      own.training = args.training;
+      own.context = args.context;
+    }
+  }
+
   void run_blocks(const Calls& calls, int64_t elements, int64_t begin, int64_t end, const Pointers& pointers,
                   const KernelArgs& args, Pieces pieces) const {
     if (begin == end) return;
-    std::array<TensorView, kMostViews> views;
-    std::ranges::copy(calls.views, views.begin());
+    Prepared prepared;
+    prepare_range(calls, pointers, args, prepared);
     for (int64_t block = begin; block < end; ++block) {
-      const auto place = [&](size_t i) {
-        if (i >= places_.inputs && i < places_.slot(0) && pointers.is_spare[i - places_.inputs])
-          i = spare_place_[i - places_.inputs];
-        return pointers.at[i] + block * pointers.block_bytes[i];
-      };
       for (size_t i = 0; i < places_.inputs; ++i) {
         if (fusion_.inputs()[i].is_gathered())
           gather(i, block * (block_ / fusion_.row_size()), elements / fusion_.row_size(), args.in[i],
                  pointers.at[input_place_[i]]);
       }
-      size_t view = 0;
+      prepared.go_to(block);
       for (size_t i = 0; i < calls.calls.size(); ++i) {
         if (block + 1 < end) fetch_ahead(pointers, block + 1, i, calls.calls.size());
         const Call& call = calls.calls[i];
-        const size_t first = view;
-        for (const int operand : call.step->operands) {
-          const auto at = static_cast<size_t>(operand);
-          views[view++].data =
-              place(at < places_.inputs ? input_place_[at] : result_place_[at - places_.inputs]);
-        }
-        views[view++].data = place(result_place_[i]);
-        const Req req = Req::write;
-        KernelArgs own;
-        own.in = {&views[first], view - first - 1};
-        own.out = {&views[view - 1], 1};
-        own.req = {&req, 1};
-        own.state = call.choice.state.get();
-        own.training = args.training;
-        own.context = args.context;
+        const KernelArgs& own = prepared.args()[i];
         call.choice.kernel->run(*call.step->attrs, own);
         for (size_t closing = 0; closing < pieces.size(); ++closing) {
           if (folds_[closing].step == i)

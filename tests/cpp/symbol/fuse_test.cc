@@ -174,6 +174,32 @@ TEST_F(Fuse, OutputsLargerThanCachesAreTheSame) {
   expect_same(net, shapes, ops::Req::null, 0);
 }
 
+TEST_F(Fuse, GradientsLargerThanCachesAreTheSame) {
+  const Symbol a = variable("a"), b = variable("b");
+  const Symbol inner = scalar("_mul_scalar", scalar("_plus_scalar", op("elemwise_mul", {a, b}), 1), 2);
+  const Symbol net = op("elemwise_mul", {op("tanh", {op("elemwise_sub", {inner, b})}), a});
+  const Shape odd{(24 << 20) / 4 + 29};
+  const Shapes shapes{{"a", odd}, {"b", odd}};
+  for (const ops::Req request : {ops::Req::write, ops::Req::add}) expect_same(net, shapes, request, 0);
+}
+
+// A result takes the place of an operand only where nothing reads that one later, not even as another operand.
+TEST_F(Fuse, ResultsInTheirOperandsPlacesAreTheSame) {
+  const Symbol x = variable("x");
+  const Symbol shifted = scalar("_plus_scalar", x, 0.25);
+  const Symbol square = op("elemwise_mul", {shifted, shifted});
+  const Symbol twice = scalar("_mul_scalar", square, 2);
+  const Symbol root = op("sqrt", {op("elemwise_add", {twice, square})});
+  const Symbol where = op("where", {scalar("_greater_scalar", root, 1), root, shifted});
+  const std::vector<Symbol> outputs{op("elemwise_sub", {where, twice}), root,
+                                    op("elemwise_add", {root, where})};
+  const Symbol net = Symbol::group(outputs);
+  const Shapes shapes{{"x", Shape{1001}}};
+  EXPECT_EQ(calls(*bind(net, shapes, true)), 1);
+  expect_same(net, shapes, ops::Req::null, 0);
+  expect_same(net, shapes, ops::Req::write, 0);
+}
+
 TEST_F(Fuse, FilesCannotHaveFusedNodes) {
   const std::string json = R"({"nodes": [{"op": "null", "name": "x", "inputs": []},
       {"op": "_fused", "name": "f", "attrs": {"num_args": "1"}, "inputs": [[0, 0, 0]]}],
