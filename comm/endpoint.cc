@@ -84,6 +84,12 @@ void Endpoint::forget(NodeName peer) {
   core_->post([core = core_.get(), peer] { core->forget(peer); });
 }
 
+void Endpoint::cut_off(NodeId peer, std::string why) {
+  core_->post([core = core_.get(), peer, why = std::make_unique<std::string>(std::move(why))] {
+    core->cut_off(peer, *why);
+  });
+}
+
 uint64_t Endpoint::on_peer(std::function<void(const PeerEvent&)> callback) {
   const uint64_t id = core_->next_subscription();
   core_->post([core = core_.get(), id, callback = std::move(callback)]() mutable {

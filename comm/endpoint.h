@@ -19,7 +19,7 @@ namespace loomix::comm {
 enum class PeerState : uint8_t {
   up,       // welcomed; after a `lost` or `left` it may be another incarnation
   left,     // said goodbye
-  refused,  // it does not talk to this process; such as one that was replaced by another with its name
+  refused,  // it does not talk to this process; such as one that was replaced by another with its name, or that broke the protocol
   lost,     // silent too long, unreachable, or replaced by another incarnation
 };
 struct PeerEvent {
@@ -66,6 +66,7 @@ struct Incoming {
   Message message;
   Responder responder;
 };
+// What it throws is the answer.
 using Handler = std::function<void(Incoming&&)>;
 
 struct ChannelOptions {
@@ -142,6 +143,9 @@ class Endpoint {
   void expect(NodeId peer);
   // Its requests in flight fail with PeerLost; it is not called again.
   void forget(NodeName peer);
+  // It broke the protocol of a channel, by a reply, say. As with packets that break a rule, its connection ends. It is told why, so
+  // all its calls here end with an error, and it does not call again on its own.
+  void cut_off(NodeId peer, std::string why);
   // News of peers; those that are up already are told at once. Returns a number for off_peer().
   uint64_t on_peer(std::function<void(const PeerEvent&)> callback);
   void off_peer(uint64_t subscription);  // after it the callback is not running, unless called from it

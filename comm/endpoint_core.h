@@ -133,6 +133,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void connect(NodeName name, std::string address);
   void expect(NodeId id);
   void forget(NodeName name);
+  void cut_off(NodeId id, const std::string& why);
   void rename(NodeName name);
   void serve(uint32_t channel, Handler handler, ChannelOptions options);
   void stop_serving(uint32_t channel);
@@ -193,6 +194,8 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   bool admit(Link& link, NodeId id, const std::string& address);
   void take_link(Peer& peer, Link& link);
   void drop_link(LinkId id);
+  std::vector<LinkId> links_of(const Peer& peer) const;
+  void drop_all(Peer& peer);
   void lose(Peer& peer, PeerState state, const std::string& reason);
   void fail_requests(Peer& peer, const std::function<std::exception_ptr(const Outstanding&)>& error,
                      bool all);

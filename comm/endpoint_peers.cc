@@ -78,9 +78,7 @@ void EndpointCore::forget(NodeName name) {
   if (found == peers_.end()) return;
   Peer& p = found->second;
   p.wanted = false;
-  for (const auto& [id, link] : links_) {
-    if (link.peer == &p && link.welcomed) send_control(links_[id], {.kind = PacketKind::bye});
-  }
+  for (const LinkId link : links_of(p)) send_control(links_[link], {.kind = PacketKind::bye});
   if (p.up) {
     lose(p, PeerState::left, "it was forgotten here");
   } else {
@@ -93,6 +91,15 @@ void EndpointCore::forget(NodeName name) {
         true);
   }
   if (p.dialling) drop_link(p.dialling);
+}
+
+void EndpointCore::cut_off(NodeId id, const std::string& why) {
+  const auto found = peers_.find(id.name);
+  if (found == peers_.end() || found->second.incarnation != id.incarnation) return;
+  for (const LinkId link : links_of(found->second)) {
+    send_refusal(links_[link], Refusal::final, why);
+    break_off(links_[link], why);
+  }
 }
 
 void EndpointCore::rename(NodeName name) {
@@ -262,18 +269,21 @@ void EndpointCore::take_link(Peer& p, Link& link) {
 }
 
 void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
-  if (!link.dialled || link.welcomed) return;
+  if (!link.peer) return;
   Peer& p = *link.peer;
   std::string reason = header.head.empty() ? "no reason was given" : printable(header.head);
   if (header.command ==
       static_cast<uint32_t>(Refusal::for_now)) {  // the hello is said again until its time has come
-    p.held_off = std::move(reason);
+    if (!link.welcomed) p.held_off = std::move(reason);
     return;
   }
   p.refusal = std::move(reason);
   p.wanted = false;
-  log(LogLevel::error, "[comm] {} refused {}: {}.", p.to_string(), self().name.to_string(), p.refusal);
-  drop_link(link.id);
+  if (!link.welcomed || may_complain())
+    log(LogLevel::error, "[comm] {} refused {}: {}.", p.to_string(), self().name.to_string(), p.refusal);
+  const LinkId id = link.id;
+  if (link.welcomed) drop_all(p);
+  drop_link(id);
   timers_at_ = now_;
   tell({{p.name, p.incarnation}, PeerState::refused, p.address, p.refusal});
 }
@@ -313,19 +323,28 @@ void EndpointCore::on_down(LinkId id, std::string_view reason) {
   drop_link(id);
 }
 
+std::vector<LinkId> EndpointCore::links_of(const Peer& p) const {
+  std::vector<LinkId> all;
+  for (const auto& [id, link] : links_) {
+    if (link.peer == &p && link.welcomed) all.push_back(id);
+  }
+  return all;
+}
+
+// Its links, and what is on its way to it and from it.
+void EndpointCore::drop_all(Peer& p) {
+  p.up = false;
+  for (const LinkId id : links_of(p)) drop_link(id);
+  while (!p.assemblies.empty()) drop_assembly(p, p.assemblies.begin()->first);
+  drop_queued(p);
+}
+
 // The peer's links go, requests that do not survive it fail, and subscribers are told.
 void EndpointCore::lose(Peer& p, PeerState state, const std::string& reason) {
   const std::string text = fmt::format("[comm] {} {}: {}; last contact {} ago.", p.to_string(),
                                        state == PeerState::left ? "has left" : "is lost", reason,
                                        seconds_since(p.last_heard, now_));
-  p.up = false;
-  std::vector<LinkId> gone;
-  for (const auto& [id, link] : links_) {
-    if (link.peer == &p && link.welcomed) gone.push_back(id);
-  }
-  for (const LinkId id : gone) drop_link(id);
-  while (!p.assemblies.empty()) drop_assembly(p, p.assemblies.begin()->first);
-  drop_queued(p);
+  drop_all(p);
   p.loss = text;
   fail_requests(
       p, [&text](const Outstanding&) { return std::make_exception_ptr(PeerLost(text)); }, false);

@@ -133,7 +133,7 @@ const char* EndpointCore::fault_of(const PacketHeader& header, uint64_t body_byt
 void EndpointCore::break_off(Link& link, std::string_view fault) {
   count(Counter::refused);
   if (may_complain()) {
-    log(LogLevel::warning, "[comm] {}: dropped {} over {}, which sent {}.", address,
+    log(LogLevel::warning, "[comm] {}: dropped {} over {}: {}.", address,
         link.peer ? link.peer->to_string() : "a peer", transport_->describe(link.id), fault);
   }
   drop_link(link.id);
@@ -408,13 +408,16 @@ void EndpointCore::deliver(Peer& p, PacketHeader&& head, std::vector<Buffer>&& p
 }
 
 void EndpointCore::run_handler(const std::shared_ptr<const Handler>& handler, Incoming&& incoming) {
-  const NodeName from = incoming.from.name;
+  const NodeId from = incoming.from;
   try {
     (*handler)(std::move(incoming));
+  } catch (const ProtocolError& error) {
+    if (incoming.responder) incoming.responder.fail(error.what());
+    cut_off(from, error.what());
   } catch (const std::exception& error) {
     if (incoming.responder) incoming.responder.fail(error.what());
     if (may_complain())
-      log(LogLevel::error, "[comm] {}: a message of {} was refused: {}", address, from.to_string(),
+      log(LogLevel::error, "[comm] {}: a message of {} was refused: {}", address, from.name.to_string(),
           error.what());
   }
 }

@@ -42,6 +42,11 @@ class PeerLost : public NetworkError { using NetworkError::NetworkError; };     
 class DeadlineError : public NetworkError { using NetworkError::NetworkError; };  // no answer in time
 // clang-format on
 
+// A message that nobody sends who keeps to the protocol of its channel. Thrown by a handler, it costs the sender the connection.
+class ProtocolError : public NetworkError {
+  using NetworkError::NetworkError;
+};
+
 // What the other side's handler said.
 class RemoteError : public NetworkError {
  public:

@@ -452,7 +452,7 @@ void ClusterClient::send_again(const PendingRef& pending, uint64_t attempt, bool
 
 // Whatever is no plain success is for single requests to tell: their answers name what was wrong with an item.
 void ClusterClient::on_batch_reply(const Batch& batch, comm::Reply&& reply) {
-  const auto outcomes = decode_reply<messages::Outcomes>(reply).items();
+  const auto outcomes = decode_reply<messages::Outcomes>(endpoint_, reply).items();
   const std::vector<comm::Buffer>& payload = reply.message.payload;
   const size_t wanted = batch.items.size();
   if (reply.error || static_cast<size_t>(outcomes.size()) != wanted || payload.size() > 1) {

@@ -103,7 +103,7 @@ void Membership::enter() {
   options.survive_restart = true;
   endpoint_.request(kScheduler, kToScheduler, encode(message), options, [this](comm::Reply&& reply) {
     entering_ = false;
-    const auto told = decode_reply<messages::View>(reply);
+    const auto told = decode_reply<messages::View>(endpoint_, reply);
     try {
       if (!reply.error) return take(told);
     } catch (const NetworkError&) {

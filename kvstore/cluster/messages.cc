@@ -17,7 +17,7 @@ comm::Buffer bytes_of(const MessageLite& message) {
 void decode(std::string_view bytes, MessageLite& message) {
   const bool good =
       bytes.size() <= INT32_MAX && message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  LOOMIX_CHECK(good, NetworkError, "[KVStore] {} bytes came that are no message {}.", bytes.size(),
+  LOOMIX_CHECK(good, comm::ProtocolError, "[KVStore] {} bytes came that are no message {}", bytes.size(),
                message.GetTypeName());
 }
 

@@ -15,7 +15,7 @@
 namespace loomix::kvstore {
 
 comm::Buffer bytes_of(const google::protobuf::MessageLite& message);
-// Throw NetworkError for bytes that are no such message.
+// Throw ProtocolError for bytes that are no such message, which cuts off who sent them to a handler.
 void decode(std::string_view bytes, google::protobuf::MessageLite& message);
 template <class M>
 M decode(const comm::Message& message) {
@@ -25,15 +25,16 @@ M decode(const comm::Message& message) {
 }
 comm::Message encode(const google::protobuf::MessageLite& message, std::vector<comm::Buffer> payload = {});
 
-// Of an answer. What is none becomes the reply's error.
+// Of an answer. What is none becomes the reply's error, and cuts off who sent it.
 template <class M>
-M decode_reply(comm::Reply& reply) {
+M decode_reply(comm::Endpoint& endpoint, comm::Reply& reply) {
   M decoded;
   if (reply.error) return decoded;
   try {
     decode(reply.message.head, decoded);
-  } catch (const NetworkError&) {
+  } catch (const comm::ProtocolError& error) {
     reply.error = std::current_exception();
+    endpoint.cut_off(reply.from, error.what());
   }
   return decoded;
 }

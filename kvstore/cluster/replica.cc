@@ -115,12 +115,12 @@ void Replica::take(Received<messages::Request>&& request) {
 void Replica::take(Received<messages::InChain>&& message) {
   if (message.what.view() > place_.view.number) return future_messages_.push_back(std::move(message));
   comm::Responder& responder = message.incoming.responder;
+  const comm::NodeId from = message.incoming.from;
   if (message.what.view() < place_.view.number || place_.position < 0)
     return responder.fail("the message is of an earlier view.");
   try {
     switch (message.what.what_case()) {
-      case messages::InChain::kHello:
-        return responder.reply(encode(copy_.what_is_here(message.incoming.from)));
+      case messages::InChain::kHello: return responder.reply(encode(copy_.what_is_here(from)));
       case messages::InChain::kConfirm: return confirm(message.what.confirm().index(), std::move(responder));
       case messages::InChain::kAppend: return on_append(std::move(message));
       case messages::InChain::kPiece:
@@ -141,6 +141,9 @@ void Replica::take(Received<messages::InChain>&& message) {
       case messages::InChain::WHAT_NOT_SET: break;
     }
     responder.fail("the message is of no kind that is known here.");
+  } catch (const comm::ProtocolError& error) {
+    if (responder) responder.fail(error.what());
+    place_.server.endpoint.cut_off(from, error.what());
   } catch (const Error& error) {
     log(LogLevel::error, "[KVStore] server {} cannot follow in the chain of group {}: {}", place_.server.rank,
         place_.group, error.what());

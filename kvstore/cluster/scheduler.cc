@@ -435,7 +435,7 @@ struct Scheduler::Core {
     request.retry_after = options.retry_after;
     endpoint.request(to.name, kViews, encode(message), std::move(request),
                      [this, to, sent = view.number](comm::Reply&& reply) {
-                       const auto here = decode_reply<messages::ViewHere>(reply);
+                       const auto here = decode_reply<messages::ViewHere>(endpoint, reply);
                        heard_of(to, sent, reply.error ? std::nullopt : std::optional(here.number()));
                      });
   }

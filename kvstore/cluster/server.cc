@@ -127,8 +127,8 @@ struct Server::Core {
     options.deadline = kSquaresWithin;
     options.retry_after = node_options.retry_after;
     endpoint.request(known.head_member(group).id.name, kChain, encode(message), std::move(options),
-                     [answer = std::move(answer)](comm::Reply&& reply) {
-                       const auto squares = decode_reply<messages::Squares>(reply);
+                     [this, answer = std::move(answer)](comm::Reply&& reply) {
+                       const auto squares = decode_reply<messages::Squares>(endpoint, reply);
                        answer(reply.error ? std::nullopt : std::optional(squares.sum()));
                      });
   }

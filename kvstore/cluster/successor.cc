@@ -111,7 +111,8 @@ void Successor::greet() {
   place_.server.endpoint.request(*name_, kChain, encode(message), place_.chain_options(),
                                  [this, view = place_.view.number](comm::Reply&& reply) {
                                    if (view != place_.view.number || !name_ || linked_) return;
-                                   const auto has = decode_reply<messages::HelloAnswer>(reply);
+                                   const auto has =
+                                       decode_reply<messages::HelloAnswer>(place_.server.endpoint, reply);
                                    reply.error ? greet_later() : greeted(has);
                                  });
 }

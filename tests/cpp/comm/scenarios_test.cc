@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <ctime>
+#include <future>
 #include <mutex>
 
 #include <gtest/gtest.h>
@@ -412,6 +413,86 @@ TEST_P(Scenarios, WrongCallsAreTold) {
   EXPECT_THROW(b->call(worker(1), 0, message_of({}, {pattern(5000, 1)}), within(2s)), NetworkError);
   EXPECT_GT(c->stats().refused, 0u);
   b->call(server(0), 0, {}, within(20s));
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const NetworkError& problem) {
+    return problem.what();
+  }
+  return {};
+}
+
+TEST_P(Scenarios, WhoBreaksTheProtocolOfAChannelIsCutOff) {
+  constexpr auto kWhy = "3 bytes came that are no message";
+  const auto a = node(server(0)), b = node(worker(0)), c = node(worker(1));
+  std::vector<Responder> kept;
+  a->serve(0, echo);
+  a->serve(1, [&](Incoming&&) -> void { throw ProtocolError(kWhy); });
+  a->serve(2, [&](Incoming&& incoming) { kept.push_back(std::move(incoming.responder)); });
+  std::atomic<int> ups{0}, others{0}, refusals{0};
+  c->on_peer([&](const PeerEvent& event) { ++(event.state == PeerState::up ? ups : others); });
+  b->on_peer([&](const PeerEvent& event) { refusals += event.state == PeerState::refused; });
+  b->connect(server(0), a->address());
+  c->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  c->call(server(0), 0, {}, within(20s));
+  std::promise<std::string> waiting;
+  b->request(server(0), 2, {}, within(60s, 60s),
+             [&](Reply&& reply) { waiting.set_value(text_of(reply.error)); });
+  EXPECT_TRUE(eventually([&] {
+    bool there = false;
+    a->run([&] { there = !kept.empty(); });
+    return there;
+  }));
+  testing::internal::CaptureStderr();
+  std::string error;
+  try {
+    b->call(server(0), 1, {}, within(60s, 60s));
+  } catch (const NetworkError& problem) {
+    error = problem.what();
+  }
+  EXPECT_NE(error.find(kWhy), std::string::npos) << error;
+  const std::string of_waiting = waiting.get_future().get();
+  EXPECT_NE(of_waiting.find(kWhy), std::string::npos) << of_waiting;
+  const std::string log = testing::internal::GetCapturedStderr();
+  const size_t dropped = log.find("dropped worker 0");
+  EXPECT_NE(dropped, std::string::npos) << log;
+  EXPECT_EQ(log.find("dropped", dropped + 1), std::string::npos) << log;
+  EXPECT_NE(log.find(kWhy, dropped), std::string::npos) << log;
+  EXPECT_TRUE(eventually([&] { return refusals == 1; }));
+  EXPECT_EQ(a->stats().refused, 1u);
+  c->call(server(0), 0, {}, within(20s));
+  EXPECT_EQ(ups, 1);
+  EXPECT_EQ(others, 0);
+  b->connect(server(0), a->address());  // it may come again
+  b->call(server(0), 0, {}, within(20s));
+}
+
+// Who was called, and not who called.
+TEST_P(Scenarios, WhoBreaksTheProtocolByAReplyIsCutOff) {
+  const auto a = node(server(0)), b = node(worker(0)), c = node(worker(1));
+  a->serve(0, echo);
+  a->serve(1, echo);
+  std::atomic<bool> came{false};
+  b->serve(2, [&, kept = std::make_shared<std::vector<Responder>>()](Incoming&& incoming) {
+    kept->push_back(std::move(incoming.responder));
+    came = true;
+  });
+  b->connect(server(0), a->address());
+  c->connect(server(0), a->address());
+  b->call(server(0), 0, {}, within(20s));
+  std::promise<std::string> waiting;
+  a->request(worker(0), 2, {}, within(60s, 60s),
+             [&](Reply&& reply) { waiting.set_value(text_of(reply.error)); });
+  EXPECT_TRUE(eventually([&] { return came.load(); }));
+  b->request(server(0), 1, {}, within(20s),
+             [&](Reply&& reply) { b->cut_off(reply.from, "an answer that is none"); });
+  const std::string of_waiting = waiting.get_future().get();
+  EXPECT_NE(of_waiting.find("an answer that is none"), std::string::npos) << of_waiting;
+  EXPECT_EQ(b->stats().refused, 1u);
+  c->call(server(0), 0, {}, within(20s));
 }
 
 // Threads may wait awake where messages follow each other, and only there.

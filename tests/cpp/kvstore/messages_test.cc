@@ -6,8 +6,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
+#include <optional>
 #include <random>
 
+#include "tests/cpp/comm/fabric.h"
 #include "tests/cpp/kvstore/cluster.h"
 #include "tests/cpp/kvstore/requests.h"
 
@@ -15,6 +19,7 @@ namespace loomix::kvstore {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 
@@ -118,13 +123,13 @@ TEST_F(Messages, WhatALaterReleaseAddsIsIgnored) {
 
 TEST_F(Messages, WhatIsWrongIsNamed) {
   testing::internal::CaptureStderr();
-  EXPECT_THAT(refusal_of("\x0A\x7F"),
-              HasSubstr("2 bytes came that are no message loomix.kvstore.messages.ToScheduler"));
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("a message of worker 0 was refused"));
   EXPECT_THAT(refusal_of(""), HasSubstr("no kind that is known here"));
   messages::ToScheduler message = registration(kKVStoreVersion);
   message.mutable_register_()->set_least_epoch(-1);
   EXPECT_THAT(refusal_of(message.SerializeAsString()), HasSubstr("Register.least_epoch -1; expected 0 to"));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("a message of worker 0 was refused"));
+  EXPECT_THAT(log, Not(HasSubstr("dropped")));
 }
 
 // They cost who sends them an answer. The cluster is there as before.
@@ -155,6 +160,9 @@ TEST_F(Messages, InventedOnesHarmNobody) {
     for (uint64_t changes = 1 + dice() % 3; changes > 0; --changes)
       bad.head[kept + dice() % (bad.head.size() - kept)] = static_cast<char>(dice());
     if (dice() % 4 == 0) bad.head.resize(kept + dice() % (bad.head.size() - kept));
+    const bool readable = channel == kToServer ? messages::Request().ParseFromString(bad.head)
+                                               : messages::ToScheduler().ParseFromString(bad.head);
+    if (!readable) continue;  // it would cost the connection
     for (uint64_t parts = dice() % 3; parts > 0; --parts) bad.payload.push_back(floats({1, 2}));
     waiting.push_back(worker_.request(channel == kToServer ? server : kScheduler, channel, std::move(bad), {},
                                       [](comm::Reply&&) {}));
@@ -164,6 +172,131 @@ TEST_F(Messages, InventedOnesHarmNobody) {
   EXPECT_EQ(answer.payload.at(0).size(), 8u);
   for (const uint64_t request : waiting) worker_.cancel(request);
 }
+
+// ---- what cannot be read -------------------------------------------------------------------------------------------
+
+constexpr auto kRubbish = "\x0A\x7F";
+constexpr auto kNoMessage = "2 bytes came that are no message loomix.kvstore.messages.";
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const NetworkError& problem) {
+    return problem.what();
+  }
+  return "no error";
+}
+
+// A cluster of a server, a worker as all are, and another one that says what the test wants it to.
+class Unreadable : public StoreTest, public testing::WithParamInterface<bool> {
+ protected:
+  Unreadable() : fabric_(make_fabric()), scheduler_(fabric_->attach("scheduler"), options()) {
+    NodeOptions node;
+    node.scheduler = scheduler_.address();
+    node.deadline = 20s;
+    server_.emplace(runtime_, fabric_->attach("server"), node);
+    bad_.emplace(fabric_->attach("bad"), comm::NodeId{kBad, comm::new_incarnation()}, quick());
+    bad_->serve(kViews, [this](comm::Incoming&& incoming) {
+      comm::Message answer;
+      if (answers_badly_) answer.head = kRubbish;
+      incoming.responder.reply(std::move(answer));
+    });
+    auto good = std::async(std::launch::async, [this, node] {
+      good_ = std::make_unique<DistStore>(runtime_, "dist_async", 0, fabric_->attach("good"), node);
+    });
+    enter();
+    good.get();
+    good_->init(kKey, filled(2, 0));
+  }
+  static std::unique_ptr<comm::Fabric> make_fabric() {
+    if (GetParam()) return std::make_unique<comm::NetworkFabric>(false);
+    return std::make_unique<comm::InprocFabric>();
+  }
+  static ClusterOptions options() {
+    ClusterOptions options;
+    options.workers = 2;
+    options.policy = DeadWorker::go_on;
+    options.endpoint = quick();
+    return options;
+  }
+  static comm::EndpointOptions quick() { return comm::quick_options(); }
+
+  // Also where it was cut off.
+  void enter() {
+    EXPECT_TRUE(comm::eventually([&] {
+      bad_->connect(kScheduler, scheduler_.address());
+      comm::Message message = encode(registration(kKVStoreVersion));
+      return outcome(send(kScheduler, kToScheduler, std::move(message))) == "no error";
+    }));
+  }
+  std::future<std::string> send(comm::NodeName to, uint32_t channel, comm::Message message) {
+    auto promise = std::make_shared<std::promise<std::string>>();
+    comm::RequestOptions request;
+    request.deadline = 60s;
+    bad_->request(to, channel, std::move(message), std::move(request),
+                  [promise](comm::Reply&& reply) { promise->set_value(text_of(reply.error)); });
+    return promise->get_future();
+  }
+  static std::string outcome(std::future<std::string> sent) { return sent.get(); }
+
+  void expect_that_the_good_one_goes_on() {
+    good_->push(kKey, std::vector<NDArray>{filled(2, 1)}, 0);
+    const NDArray out = filled(2, 0);
+    good_->pull(kKey, {&out, 1}, 0);
+    EXPECT_NO_THROW(out.wait_to_read());
+  }
+  void expect_that_rubbish_cuts(comm::NodeName at, uint32_t channel, std::future<std::string> waiting) {
+    comm::Message rubbish;
+    rubbish.head = kRubbish;
+    testing::internal::CaptureStderr();
+    EXPECT_THAT(outcome(send(at, channel, std::move(rubbish))), HasSubstr(kNoMessage));
+    EXPECT_THAT(outcome(std::move(waiting)), HasSubstr(kNoMessage));
+    expect_that_the_good_one_goes_on();
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(log, HasSubstr("dropped worker 1"));
+    EXPECT_THAT(log, HasSubstr(kNoMessage));
+  }
+
+  static constexpr comm::NodeName kBad{comm::Role::worker, 1}, kServer{comm::Role::server, 0};
+  const Key kKey = "w";
+  std::atomic<bool> answers_badly_{false};
+  const std::unique_ptr<comm::Fabric> fabric_;
+  Scheduler scheduler_;
+  std::optional<Server> server_;
+  std::unique_ptr<DistStore> good_;
+  std::optional<comm::Endpoint> bad_;
+};
+
+TEST_P(Unreadable, RequestsToAServerCutTheirSenderOff) {
+  bad_->connect(kServer, scheduler_.view().servers[0].address);
+  messages::Request pull = pull_of({1, scheduler_.view().workers[1].since}, "snone", 0);  // waits for a value
+  pull.set_view(scheduler_.view().number);
+  expect_that_rubbish_cuts(kServer, kToServer, send(kServer, kToServer, encode(pull)));
+}
+
+TEST_P(Unreadable, RequestsToTheSchedulerCutTheirSenderOff) {
+  messages::ToScheduler barrier;
+  barrier.mutable_barrier()->set_number(1);
+  expect_that_rubbish_cuts(kScheduler, kToScheduler, send(kScheduler, kToScheduler, encode(barrier)));
+  enter();  // it may come again
+}
+
+TEST_P(Unreadable, AnswersCutTheirSenderOff) {
+  std::atomic<bool> refused{false};
+  const uint64_t events = bad_->on_peer([&](const comm::PeerEvent& event) {
+    refused = refused || (event.peer.name == kScheduler && event.state == comm::PeerState::refused);
+  });
+  answers_badly_ = true;
+  bad_->forget(kScheduler);
+  EXPECT_TRUE(comm::eventually([&] { return !scheduler_.view().workers[1].up; }));
+  enter();  // it is told of a view in which it is up
+  EXPECT_TRUE(comm::eventually([&] { return refused.load(); }));
+  bad_->off_peer(events);
+  expect_that_the_good_one_goes_on();
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Unreadable, testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "Tcp" : "Inproc"; });
 
 }  // namespace
 }  // namespace loomix::kvstore
