@@ -19,6 +19,8 @@ What is checked of each key:
   any.
 - *stale*: in ``dist_ssp`` a read that is more than the bound behind.
 
+Where servers clip gradients by their norm, values have to be the same as without: see ``enlarged``.
+
 By the policy `continue` rounds of ``dist_sync`` go on without a worker that is silent. Its pushes at that time are
 *excused*.
 """
@@ -41,6 +43,24 @@ if TYPE_CHECKING:
 BASE = 4  # so that a push that is in twice shows as the digit 2
 LINE = 32  # elements: whole cache lines, whatever their type
 DIGITS = {"float64": 26, "float32": 12, "float16": 5, "bfloat16": 4}  # that a number holds exactly
+
+
+# Where gradients are clipped by the norm of all of them, a round's pushes are larger than otherwise by a power of two,
+# and servers have to scale them back: so values are the same, digit by digit. One more key is so large that, rounded to a
+# double, the norm is that key's alone: a power of two, so that nothing is rounded. Each worker has a part in it. Where
+# one is lost or doubled, all values of the round are wrong.
+NORM = 2.0**100  # the limit
+BALLAST = "ballast"  # the key
+
+
+def enlarged(number: int) -> float:
+    """What pushes of a round are multiplied by."""
+    return 2.0 ** (1 + number % 3)
+
+
+def ballast(worker: int, workers: int, number: int) -> float:
+    """A worker's part in the norm of a round: a half, a quarter, and so on; the last two have the same."""
+    return NORM * enlarged(number) / 2 ** min(worker + 1, workers - 1)
 
 
 @dataclass(frozen=True)
@@ -131,6 +151,7 @@ class History:
         about = json.loads((folder / "history.json").read_text())
         keys = [Key(**key) for key in about.pop("keys")]
         excuses = [tuple(excuse) for excuse in about.pop("excuses")]
+        about.pop("clipped", None)  # values are the same
         records = []
         for worker in range(about.pop("workers")):
             path = folder / f"history-{worker}.jsonl"

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import itertools
 import json
 import random
 import re
@@ -86,9 +87,11 @@ class Plan:
     snapshots: bool
     events: list[tuple[int, Event]] = field(default_factory=list)  # steps before it
     lost: int = -1  # a worker that is killed at the end and not started again
+    clipped: bool = False  # by the norm of all gradients
 
     def __str__(self) -> str:
         kind = f"{self.kind} by {self.staleness}" if self.kind == "dist_ssp" else self.kind
+        kind += ", clipped" * self.clipped
         return f"{kind}, {self.policy}, {self.workers} workers, {self.servers} servers"
 
     @staticmethod
@@ -111,6 +114,9 @@ class Plan:
             plan.events.append((choose.randint(3, 20), event))
         if plan.policy != "wait" and choose.random() < 0.4:
             plan.lost = choose.randrange(plan.workers)
+        # The norm of a round without some workers is another one, and values would not be exact.
+        if plan.kind == "dist_sync" and plan.policy != "continue":
+            plan.clipped = choose.random() < 0.5
         return plan
 
     def names(self, role: str) -> list[Name]:
@@ -257,6 +263,7 @@ class Schedule:
             "workers": self.plan.workers,
             "keys": [dataclasses.asdict(key) for key in keys],
             "excuses": self.excuses,
+            "clipped": self.plan.clipped,
         }
         (self.cluster.folder / "history.json").write_text(json.dumps(about))
 
@@ -451,6 +458,7 @@ def main() -> int:
     )
     parser.add_argument("--schedules", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--clipped", action="store_true", help="only such that clip gradients by their norm")
     parser.add_argument("--jobs", type=int, default=1, help="schedules at once")
     parser.add_argument("--keep", type=Path, help="folder for what the processes of failed schedules write")
     parser.add_argument("--show", action="store_true", help="say what happens in each schedule, and run none")
@@ -468,7 +476,12 @@ def main() -> int:
     inside, reason = alone()
     if reason:
         print(f"nobody is cut off from others: {reason}", flush=True)
-    seeds = range(options.seed, options.seed + options.schedules)
+    wanted = (
+        seed
+        for seed in itertools.count(options.seed)
+        if not options.clipped or Plan.draw(seed, not reason).clipped
+    )
+    seeds = list(itertools.islice(wanted, options.schedules))
     if options.show:
         for seed in seeds:
             plan = Plan.draw(seed, not reason)

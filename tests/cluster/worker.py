@@ -26,6 +26,8 @@ class Worker:
     def __init__(self) -> None:
         about = json.loads(Path("history.json").read_text())
         self.keys = [history.Key(**key) for key in about["keys"]]
+        self.clipped = about["clipped"]
+        self.workers = about["workers"]
         self.loose = about["kind"] == "dist_sync" and about["policy"] == "continue"
         self.life = int(os.environ["LIFE"]) if "RESTORED" not in os.environ else 0
         staleness = {"staleness": about["staleness"]} if about["kind"] == "dist_ssp" else {}
@@ -43,6 +45,9 @@ class Worker:
         self.store.set_optimizer(mx.optimizer.SGD(learning_rate=1))
         for key in self.keys:
             self.store.init(key.name, mx.nd.zeros(key.shape, dtype=key.dtype))
+        if self.clipped:
+            self.store.init(history.BALLAST, mx.nd.zeros(1, dtype="float64"))
+            self.store.set_clip_global_norm(history.NORM)
         # One that comes back could not tell a key that is still to come from one that is never pushed.
         self.barrier(1)
 
@@ -54,10 +59,14 @@ class Worker:
     def step(self) -> None:
         for key in self.keys:
             mark = self.store.pushes(key.name) + 1
-            value = mx.nd.array(-key.push(self.rank, mark), dtype=key.dtype)
+            factor = history.enlarged(mark) if self.clipped else 1
+            value = mx.nd.array(-factor * key.push(self.rank, mark), dtype=key.dtype)
             self.write("push", key=key.name, mark=mark, begin=time.monotonic_ns())
             self.store.push(key.name, value)
             self.write("pushed", key=key.name, mark=mark, number=self.store.pushes(key.name))
+        if self.clipped:
+            part = history.ballast(self.rank, self.workers, self.store.pushes(history.BALLAST) + 1)
+            self.store.push(history.BALLAST, mx.nd.array([-part], dtype="float64"))
         self.pull(last=False)
 
     def pull(self, last: bool) -> None:

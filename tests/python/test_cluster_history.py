@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cluster"))
 
-from history import BASE, History, Key
+from history import BASE, NORM, History, Key, ballast, enlarged
 
 WORKERS, STEPS = 3, 20
 SMALL = Key("small", "float64", WORKERS, 50, records=2, shards=1)
@@ -250,6 +250,32 @@ def test_rounds_without_a_silent_worker_are_excused_by_policy_only():
         seven, eight = (pulls(history, worker, SMALL)[index] for index in (6, 7))
         seven.update(runs=eight["runs"], end=eight["end"])
         assert kinds(history) == expected
+
+
+def clipped(key, rounds, without=()):
+    """What servers have to make of pushes, and make of them where parts of rounds' norms (worker, number) are lost."""
+    value = np.zeros(key.shape)
+    for number in range(1, rounds + 1):
+        pushes = sum(key.push(worker, number).astype("float64") for worker in range(WORKERS))
+        pushes *= enlarged(number)
+        ballasts = [ballast(w, WORKERS, number) for w in range(WORKERS) if (w, number) not in without]
+        norm = np.sqrt(sum(ballasts) ** 2 + (pushes**2).sum())
+        value += pushes * min(1, NORM / (norm + 1e-8))
+    return value
+
+
+@pytest.mark.parametrize("key", [SMALL, CUT, Key("half", "float16", WORKERS, 50, records=2, shards=1)])
+def test_values_of_clipped_gradients_are_exact_unless_a_part_of_the_norm_is_lost(key):
+    for rounds in (1, 5, 17):
+        for _, elements in key.runs(clipped(key, rounds)):
+            assert (key.counts(elements).sum(axis=1) == rounds).all()
+    for lost in [(0, 5), (1, 4), (2, 3)]:
+        [(_, elements), *_] = key.runs(clipped(key, 5, without=[lost]))
+        try:
+            counts = key.counts(elements)
+        except ValueError:
+            continue  # no sum of pushes
+        assert (counts.sum(axis=1) != 5).any() or (counts > 1).any(), lost
 
 
 def test_the_program_reads_files(tmp_path):
