@@ -12,40 +12,10 @@
 namespace loomix::kvstore {
 namespace {
 
-constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 constexpr uint64_t kNobody = ~uint64_t{0};
 constexpr auto kSoon = std::chrono::milliseconds(200);
 constexpr int kMostBatches = 4;  // that an item may leave with before it leaves alone
 constexpr auto kForTheReason = std::chrono::seconds(5);
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  }
-}
-
-Refusal refusal_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const comm::RemoteError& refused) {
-    return static_cast<Refusal>(refused.code());
-  } catch (...) {
-    return kOther;
-  }
-}
-
-template <class E>
-bool is(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const E&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
 
 }  // namespace
 
@@ -456,7 +426,7 @@ void ClusterClient::on_batch_reply(const Batch& batch, comm::Reply&& reply) {
   const std::vector<comm::Buffer>& payload = reply.message.payload;
   const size_t wanted = batch.items.size();
   if (reply.error || static_cast<size_t>(outcomes.size()) != wanted || payload.size() > 1) {
-    const bool later = reply.error && (is<comm::PeerLost>(reply.error) || refusal_of(reply.error) != kOther);
+    const bool later = reply.error && (is_lost(reply.error) || refusal_of(reply.error) != kOther);
     for (size_t i = 0; i < wanted; ++i) {
       const PendingRef& pending = batch.items[i];
       if (later || (reply.error && left(*pending) <= comm::Duration::zero())) {
@@ -496,8 +466,7 @@ void ClusterClient::on_reply(const PendingRef& pending, uint64_t attempt, comm::
     pending->request = 0;
   }
   if (!reply.error) return finish(pending, std::move(reply.message), nullptr);
-  const bool lost = is<comm::PeerLost>(reply.error);
-  if (lost || refusal_of(reply.error) != kOther) return try_again_soon(pending);
+  if (is_lost(reply.error) || refusal_of(reply.error) != kOther) return try_again_soon(pending);
   finish(pending, {},
          std::make_exception_ptr(NetworkError(
              fmt::format("[KVStore] {}: {}{}", pending->what, text_of(reply.error), without_scheduler()))));

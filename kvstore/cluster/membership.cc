@@ -10,7 +10,6 @@
 namespace loomix::kvstore {
 namespace {
 
-constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 constexpr auto kForTheReason = std::chrono::seconds(5);  // the scheduler says who is missing
 
 }  // namespace
@@ -109,18 +108,9 @@ void Membership::enter() {
     } catch (const NetworkError&) {
       reply.error = std::current_exception();
     }
-    bool replaced = false;
-    std::string why;
-    try {
-      std::rethrow_exception(reply.error);
-    } catch (const comm::RemoteError& error) {
-      replaced = error.code() == kReplaced;
-      why = error.what();
-    } catch (const std::exception& error) {
-      why = error.what();
-    }
-    if (view_.number > 0 && !replaced) return endpoint_.after(retry_after_, [this] { enter(); });
-    fail(why);
+    if (view_.number > 0 && refusal_of(reply.error) != kReplaced)
+      return endpoint_.after(retry_after_, [this] { enter(); });
+    fail(text_of(reply.error));
     on_error_(reply.error);
   });
 }

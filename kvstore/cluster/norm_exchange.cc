@@ -53,9 +53,7 @@ void NormExchange::add_up(const std::vector<NDArray>& squares) {
        index = place_.last](engine::RunContext&) {  // `this` lives while the endpoint does
         double sum = 0;
         for (const NDArray& square : squares) sum += *static_cast<const double*>(square.view().data);
-        const std::lock_guard lock(link->mutex);
-        if (!link->endpoint) return;
-        link->endpoint->post([this, attempt, index, sum] {
+        link->post([this, attempt, index, sum] {
           if (attempt != attempt_) return;
           place_.when_committed(index, {}, [this, attempt, sum](comm::Responder&&) {
             if (attempt == attempt_)

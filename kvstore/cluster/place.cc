@@ -30,10 +30,7 @@ std::unique_ptr<ShardGroup> Place::new_group() {
   return std::make_unique<ShardGroup>(
       server.runtime, server.code,
       [this, weak = std::weak_ptr(server.link)] {  // this lives while the endpoint does
-        const auto link = weak.lock();
-        if (!link) return;
-        const std::lock_guard lock(link->mutex);
-        if (link->endpoint) link->endpoint->post([this] { on_work_done(); });
+        if (const auto link = weak.lock()) link->post([this] { on_work_done(); });
       });
 }
 
@@ -122,7 +119,7 @@ void Place::take_over(int64_t index, std::unique_ptr<ShardGroup> state) {
   shard_changed_.clear();
 }
 
-messages::InChain Place::chain_message() const {
+messages::InChain chain_message(const View& view, size_t group) {
   messages::InChain message;
   message.set_view(view.number);
   message.set_group(static_cast<uint32_t>(group));

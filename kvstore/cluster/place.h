@@ -23,6 +23,11 @@ namespace loomix::kvstore {
 struct ServerLink {
   std::mutex mutex;
   std::unique_ptr<comm::Endpoint> endpoint;
+
+  void post(engine::InlineFunction<void(), 64> work) {  // which comes to nothing once the endpoint is gone
+    const std::lock_guard lock(mutex);
+    if (endpoint) endpoint->post(std::move(work));
+  }
 };
 
 // What a server is given once; it outlives its replicas.
@@ -40,6 +45,8 @@ template <class M>
 ShardId shard_of(const M& message) {
   return {message.key(), message.part()};
 }
+// One that says nothing yet.
+messages::InChain chain_message(const View& view, size_t group);
 // The shards that a request names; none: it concerns all.
 std::vector<ShardId> shards_in(const messages::Request& request);
 
@@ -81,7 +88,7 @@ class Place {
   void take_over(int64_t index, std::unique_ptr<ShardGroup> state);
   std::unique_ptr<ShardGroup> new_group();
 
-  messages::InChain chain_message() const;
+  messages::InChain chain_message() const { return kvstore::chain_message(view, group); }
   comm::RequestOptions chain_options() const;
 
  private:

@@ -13,6 +13,34 @@ void refuse_as_no_head(comm::Responder& responder) {
   if (responder) responder.fail("this server is not the head of the group.", kNotTheHead);
 }
 
+Refusal refusal_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const comm::RemoteError& refused) {
+    return static_cast<Refusal>(refused.code());
+  } catch (...) {
+    return kOther;
+  }
+}
+
+bool is_lost(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const comm::PeerLost&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  }
+}
+
 std::string wire_key(const Key& key) {
   const int64_t* const number = std::get_if<int64_t>(&key);
   return number ? "i" + std::to_string(*number) : "s" + std::get<std::string>(key);

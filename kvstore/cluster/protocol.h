@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 
 #include "comm/endpoint.h"
@@ -12,6 +13,8 @@ namespace loomix::kvstore {
 
 // Nodes of other versions are refused. It grows with changes of messages that others cannot ignore.
 inline constexpr uint32_t kKVStoreVersion = 9;
+
+inline constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
 
 enum Channel : uint32_t {
   kToScheduler = 1,  // ToScheduler
@@ -39,5 +42,10 @@ enum Refusal : uint32_t {
   kReplaced = 3,    // the node was started again since: this process is none of the cluster any more
 };
 void refuse_as_no_head(comm::Responder& responder);
+
+// What the error of a reply says.
+Refusal refusal_of(const std::exception_ptr& error);
+bool is_lost(const std::exception_ptr& error);  // the peer
+std::string text_of(const std::exception_ptr& error);
 
 }  // namespace loomix::kvstore

@@ -69,7 +69,7 @@ void Reach::look() {
   told_epoch_ = epoch;
   comm::RequestOptions options;
   options.survive_restart = true;
-  endpoint_.request({comm::Role::scheduler, 0}, kToScheduler, encode(message), std::move(options),
+  endpoint_.request(kScheduler, kToScheduler, encode(message), std::move(options),
                     [this](comm::Reply&& reply) {
                       if (!reply.error) return;
                       told_epoch_ = -1;  // it is told again

@@ -15,21 +15,6 @@
 #include "kvstore/cluster/messages.h"
 
 namespace loomix::kvstore {
-namespace {
-
-constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
-
-bool is_lost(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const comm::PeerLost&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-}  // namespace
 
 Replica::Replica(const ServerParts& server, size_t group, Snapshots& snapshots,
                  std::function<void(int64_t round)> on_cut, NormExchange::Ask ask_for_squares)

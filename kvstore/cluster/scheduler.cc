@@ -66,8 +66,7 @@ int64_t life_of(Told& told, const comm::NodeId& id) {
 struct Scheduler::Core {
   Core(std::unique_ptr<comm::Transport> transport, const ClusterOptions& given)
       : options(given),
-        endpoint(std::move(transport), {{comm::Role::scheduler, 0}, comm::new_incarnation()},
-                 given.endpoint) {
+        endpoint(std::move(transport), {kScheduler, comm::new_incarnation()}, given.endpoint) {
     check_size();
     view.policy = options.policy;
     view.servers.resize(static_cast<size_t>(options.servers));

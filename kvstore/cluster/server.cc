@@ -97,7 +97,7 @@ struct Server::Core {
     }
     messages::ToScheduler message;
     message.mutable_leaving()->set_why(why);
-    endpoint.request({comm::Role::scheduler, 0}, kToScheduler, encode(message), {}, [](comm::Reply&&) {});
+    endpoint.request(kScheduler, kToScheduler, encode(message), {}, [](comm::Reply&&) {});
   }
 
   // Heads of groups that nobody pushes to have no rounds of their own.
@@ -108,9 +108,7 @@ struct Server::Core {
         replicas[other]->on_cut_elsewhere(round);
         continue;
       }
-      messages::InChain message;
-      message.set_view(known.number);
-      message.set_group(static_cast<uint32_t>(other));
+      messages::InChain message = chain_message(known, other);
       message.mutable_cut()->set_round(round);
       endpoint.request(known.head_member(other).id.name, kChain, encode(message), {}, [](comm::Reply&&) {});
     }
@@ -119,9 +117,7 @@ struct Server::Core {
   // For the norm of a round.
   void ask_for_squares(size_t group, int64_t round, NormExchange::Answer answer) {
     if (known.head(group) == rank) return replicas[group]->on_asked_for_squares(round, std::move(answer));
-    messages::InChain message;
-    message.set_view(known.number);
-    message.set_group(static_cast<uint32_t>(group));
+    messages::InChain message = chain_message(known, group);
     message.mutable_ask_squares()->set_round(round);
     comm::RequestOptions options;
     options.deadline = kSquaresWithin;

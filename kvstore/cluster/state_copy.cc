@@ -40,11 +40,8 @@ struct CallBack {
   std::atomic<size_t> left;
 
   ~CallBack() {
-    const auto server = link.lock();
-    if (!server) return;
-    const std::lock_guard lock(server->mutex);
-    if (!server->endpoint) return;
-    server->endpoint->post([then = std::move(then), all = left == 0] { then(all); });
+    if (const auto server = link.lock())
+      server->post([then = std::move(then), all = left == 0] { then(all); });
   }
 };
 

@@ -46,9 +46,9 @@ DIGITS = {"float64": 26, "float32": 12, "float16": 5, "bfloat16": 4}  # that a n
 
 
 # Where gradients are clipped by the norm of all of them, a round's pushes are larger than otherwise by a power of two,
-# and servers have to scale them back: so values are the same, digit by digit. One more key is so large that, rounded to a
-# double, the norm is that key's alone: a power of two, so that nothing is rounded. Each worker has a part in it. Where
-# one is lost or doubled, all values of the round are wrong.
+# and servers have to scale them back: so values are the same, digit by digit. One more key is so large that, rounded to
+# a double, the norm is that key's alone: a power of two, so that no value is rounded. Each worker has a part in it.
+# Where one is lost or doubled, all values of the round are wrong.
 NORM = 2.0**100  # the limit
 BALLAST = "ballast"  # the key
 

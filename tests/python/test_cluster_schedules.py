@@ -25,7 +25,7 @@ def library(tmp_path_factory):
     return schedules.disturbances(tmp_path_factory.mktemp("disturbed"))
 
 
-# Short ones, among them each mode, each policy, kills of all roles, cuts, pauses, a clock and disks, and clipped gradients.
+# Short ones, among them each mode, each policy, kills of all roles, cuts, pauses, a clock, disks and clipped gradients.
 @pytest.mark.parametrize("seed", [10, 22, 26, 28, 36, 58])
 def test_no_update_is_lost_doubled_or_torn(tmp_path, library, seed):
     inside, reason = alone()

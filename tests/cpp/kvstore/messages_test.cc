@@ -21,8 +21,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr comm::NodeName kScheduler{comm::Role::scheduler, 0};
-
 messages::ToScheduler registration(uint32_t version) {
   messages::ToScheduler message;
   message.mutable_register_()->set_version(version);
@@ -178,15 +176,6 @@ TEST_F(Messages, InventedOnesHarmNobody) {
 constexpr auto kRubbish = "\x0A\x7F";
 constexpr auto kNoMessage = "2 bytes came that are no message loomix.kvstore.messages.";
 
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    if (error) std::rethrow_exception(error);
-  } catch (const NetworkError& problem) {
-    return problem.what();
-  }
-  return "no error";
-}
-
 // A cluster of a server, a worker as all are, and another one that says what the test wants it to.
 class Unreadable : public StoreTest, public testing::WithParamInterface<bool> {
  protected:
@@ -233,8 +222,9 @@ class Unreadable : public StoreTest, public testing::WithParamInterface<bool> {
     auto promise = std::make_shared<std::promise<std::string>>();
     comm::RequestOptions request;
     request.deadline = 60s;
-    bad_->request(to, channel, std::move(message), std::move(request),
-                  [promise](comm::Reply&& reply) { promise->set_value(text_of(reply.error)); });
+    bad_->request(to, channel, std::move(message), std::move(request), [promise](comm::Reply&& reply) {
+      promise->set_value(reply.error ? text_of(reply.error) : "no error");
+    });
     return promise->get_future();
   }
   static std::string outcome(std::future<std::string> sent) { return sent.get(); }
