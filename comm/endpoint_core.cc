@@ -244,7 +244,6 @@ void EndpointCore::tell(const PeerEvent& event) {
 
 std::vector<PeerInfo> EndpointCore::peers() {
   std::vector<PeerInfo> all;
-  const auto seconds = [](Duration d) { return std::chrono::duration<double>(d).count(); };
   for (const auto& [name, peer] : peers_) {
     PeerInfo info;
     info.id = {name, peer.incarnation};
@@ -254,8 +253,8 @@ std::vector<PeerInfo> EndpointCore::peers() {
     if (peer.held_off.empty() && !peer.unreached_before.empty())
       info.trouble += fmt::format("; before: {}", peer.unreached_before);
     info.up = peer.up;
-    info.silent_s = peer.incarnation ? seconds(now_ - peer.last_heard) : 0;
-    info.round_trip_s = seconds(peer.round_trip);
+    info.silent_s = peer.incarnation ? in_seconds(now_ - peer.last_heard) : 0;
+    info.round_trip_s = in_seconds(peer.round_trip);
     info.queued_messages = peer.queue.size();
     info.requests_in_flight = peer.outstanding.size();
     info.sent_packets = peer.sent_packets;

@@ -23,6 +23,8 @@
 // after a pause without progress.
 namespace loomix::comm {
 
+inline double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 // A message on its way out; kept until it is answered.
 struct Transmission {
   Packet packet;  // header of the first piece; body: slices being sent
@@ -213,8 +215,10 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void send_control(Link& link, PacketHeader header);
   void send_refusal(Link& link, Refusal kind, std::string reason);
   void request_timers(Peer& peer);
+  std::string why_late(const Peer& peer, double waited) const;
   Duration stall_of(const Peer& peer) const;
   void finish(Peer& peer, std::map<uint64_t, Outstanding>::iterator request, Reply&& reply);
+  void fail(Peer& peer, std::map<uint64_t, Outstanding>::iterator request, std::exception_ptr error);
 
   const char* fault_of(const PacketHeader& header, uint64_t body_bytes) const;
   void break_off(Link& link, std::string_view fault);

@@ -29,10 +29,6 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-std::string seconds_since(TimePoint then, TimePoint now) {
-  return fmt::format("{:.1f} s", std::chrono::duration<double>(now - then).count());
-}
-
 }  // namespace
 
 // Peers' faults are not a way to fill our log.
@@ -341,9 +337,9 @@ void EndpointCore::drop_all(Peer& p) {
 
 // The peer's links go, requests that do not survive it fail, and subscribers are told.
 void EndpointCore::lose(Peer& p, PeerState state, const std::string& reason) {
-  const std::string text = fmt::format("[comm] {} {}: {}; last contact {} ago.", p.to_string(),
-                                       state == PeerState::left ? "has left" : "is lost", reason,
-                                       seconds_since(p.last_heard, now_));
+  const std::string text =
+      fmt::format("[comm] {} {}: {}; last contact {:.1f} s ago.", p.to_string(),
+                  state == PeerState::left ? "has left" : "is lost", reason, in_seconds(now_ - p.last_heard));
   drop_all(p);
   p.loss = text;
   fail_requests(
@@ -361,10 +357,7 @@ void EndpointCore::fail_requests(Peer& p, const std::function<std::exception_ptr
   for (const uint64_t sequence : failed) {
     const auto request = p.outstanding.find(sequence);
     if (request == p.outstanding.end()) continue;  // cancelled by a callback
-    Reply reply;
-    reply.from = {p.name, p.incarnation};
-    reply.error = error(request->second);
-    finish(p, request, std::move(reply));
+    fail(p, request, error(request->second));
   }
 }
 

@@ -424,14 +424,11 @@ void EndpointCore::run_handler(const std::shared_ptr<const Handler>& handler, In
 
 void EndpointCore::deliver_reply(Peer& p, PacketHeader&& head, std::vector<Buffer>&& parts) {
   const auto request = p.outstanding.find(head.sequence);
-  Reply reply;
-  reply.from = {p.name, p.incarnation};
   if (head.failed) {
-    reply.error = std::make_exception_ptr(
-        RemoteError(fmt::format("[comm] {} answered: {}", p.to_string(),
-                                head.head.empty() ? "no reason was given" : head.head),
-                    head.command));
-    return finish(p, request, std::move(reply));
+    const std::string why = head.head.empty() ? "no reason was given" : head.head;
+    return fail(p, request,
+                std::make_exception_ptr(
+                    RemoteError(fmt::format("[comm] {} answered: {}", p.to_string(), why), head.command)));
   }
   const auto& into = request->second.options.into;
   bool fits = into.size() == parts.size();
@@ -441,10 +438,8 @@ void EndpointCore::deliver_reply(Peer& p, PacketHeader&& head, std::vector<Buffe
     std::memcpy(into[i].data(), parts[i].data(), into[i].size());
     parts[i] = Buffer::borrow(into[i]);
   }
-  reply.message.command = head.command;
-  reply.message.head = std::move(head.head);
-  reply.message.payload = std::move(parts);
-  finish(p, request, std::move(reply));
+  finish(p, request,
+         {{p.name, p.incarnation}, {head.command, std::move(head.head), std::move(parts)}, nullptr});
 }
 
 }  // namespace loomix::comm

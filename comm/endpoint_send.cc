@@ -9,8 +9,6 @@ namespace {
 
 constexpr size_t kMaxSlices = 64;  // of one packet
 
-double in_seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
-
 }  // namespace
 
 void EndpointCore::check_owner() const {
@@ -63,14 +61,13 @@ void EndpointCore::request(NodeName to, Outstanding&& request) {
   if (outstanding_ == 1) timers_at_ = std::min(timers_at_, now_ + std::chrono::milliseconds(5));
   if (refused) {
     timers_at_ = now_;
-  } else if (gone || full) {
-    Reply reply;
-    reply.from = {p.name, p.incarnation};
-    reply.error = gone ? std::make_exception_ptr(PeerLost(p.loss))
-                       : std::make_exception_ptr(NetworkError(
-                             fmt::format("[comm] {} requests to {} are in flight; more are not allowed.",
-                                         options_.limits.requests_in_flight, p.to_string())));
-    finish(p, position, std::move(reply));
+  } else if (gone) {
+    fail(p, position, std::make_exception_ptr(PeerLost(p.loss)));
+  } else if (full) {
+    fail(p, position,
+         std::make_exception_ptr(
+             NetworkError(fmt::format("[comm] {} requests to {} are in flight; more are not allowed.",
+                                      options_.limits.requests_in_flight, p.to_string()))));
   } else {
     enqueue(p, position->second.transmission);
   }
@@ -213,6 +210,21 @@ Duration EndpointCore::stall_of(const Peer& p) const {
                               std::chrono::milliseconds(500));
 }
 
+std::string EndpointCore::why_late(const Peer& p, double waited) const {
+  const std::string who = "[comm] " + p.to_string();
+  if (!p.held_off.empty())
+    return fmt::format("{} did not let {} in within {:.1f} s: {}.", who, self().name.to_string(), waited,
+                       p.held_off);
+  if (p.incarnation != 0)
+    return fmt::format("{} did not answer within {:.1f} s; last contact {:.1f} s ago.", who, waited,
+                       in_seconds(now_ - p.last_heard));
+  if (p.address.empty())
+    return fmt::format("{} did not come within {:.1f} s, and no address of it is known; is it running?", who,
+                       waited);
+  return fmt::format("{} was not reached within {:.1f} s{}.", who, waited,
+                     p.unreached.empty() ? "; check that it runs, its host and port" : ": " + p.unreached);
+}
+
 void EndpointCore::request_timers(Peer& p) {
   if (p.link) {
     Link& link = links_.find(p.link)->second;
@@ -240,24 +252,7 @@ void EndpointCore::request_timers(Peer& p) {
     const auto request = p.outstanding.find(sequence);
     if (request == p.outstanding.end()) continue;
     const double waited = in_seconds(now_ - request->second.since);
-    Reply reply;
-    reply.from = {p.name, p.incarnation};
-    reply.error = std::make_exception_ptr(DeadlineError(
-        !p.held_off.empty() ? fmt::format("[comm] {} did not let {} in within {:.1f} s: {}.", p.to_string(),
-                                          self().name.to_string(), waited, p.held_off)
-        : p.incarnation != 0
-            ? fmt::format("[comm] {} did not answer within {:.1f} s; last contact {:.1f} s ago.",
-                          p.to_string(), waited, in_seconds(now_ - p.last_heard))
-        : p.address.empty()
-            ? fmt::format(
-                  "[comm] {} did not come within {:.1f} s, and no address of it is known; is it running?",
-                  p.to_string(), waited)
-        : p.unreached.empty()
-            ? fmt::format("[comm] {} was not reached within {:.1f} s; check that it runs, its host and port.",
-                          p.to_string(), waited)
-            : fmt::format("[comm] {} was not reached within {:.1f} s: {}.", p.to_string(), waited,
-                          p.unreached)));
-    finish(p, request, std::move(reply));
+    fail(p, request, std::make_exception_ptr(DeadlineError(why_late(p, waited))));
   }
 }
 
@@ -268,6 +263,11 @@ void EndpointCore::finish(Peer& p, std::map<uint64_t, Outstanding>::iterator req
   unqueue(p, *done.transmission);
   drop_assembly(p, {PacketKind::reply, done.transmission->packet.header.sequence});
   if (done.on_reply) done.on_reply(std::move(reply));
+}
+
+void EndpointCore::fail(Peer& p, std::map<uint64_t, Outstanding>::iterator request,
+                        std::exception_ptr error) {
+  finish(p, request, {{p.name, p.incarnation}, {}, std::move(error)});
 }
 
 }  // namespace loomix::comm

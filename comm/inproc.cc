@@ -132,23 +132,24 @@ struct InprocNetwork::State {
     links.erase(found);
   }
 
+  // Those of a node; the others may be told.
+  void end_links(const BoxPtr& box, bool tell) {
+    std::erase_if(links, [&](const auto& entry) {
+      const auto& [id, link] = entry;
+      if (link.ends[0] != box && link.ends[1] != box) return false;
+      for (const BoxPtr& other : link.ends) {
+        if (tell && other && other != box) other->put({Event::Kind::down, Clock::now(), 0, id, {}});
+      }
+      return true;
+    });
+  }
+
   void kill(const std::string& address, bool reset) {
     const std::lock_guard lock(mutex);
     const auto box = boxes.find(address);
     if (box == boxes.end()) return;
     box->second->killed = true;
-    for (auto link = links.begin(); link != links.end();) {
-      auto& ends = link->second.ends;
-      if (ends[0] != box->second && ends[1] != box->second) {
-        ++link;
-        continue;
-      }
-      for (const BoxPtr& other : ends) {
-        if (reset && other && other != box->second)
-          other->put({Event::Kind::down, Clock::now(), 0, link->first, {}});
-      }
-      link = links.erase(link);
-    }
+    end_links(box->second, reset);
     boxes.erase(box);
   }
 };
@@ -163,14 +164,7 @@ class InprocTransport final : public Transport {
     const std::lock_guard lock(network_->mutex);
     const auto found = network_->boxes.find(box_->address);
     if (found != network_->boxes.end() && found->second == box_) network_->boxes.erase(found);
-    for (auto link = network_->links.begin(); link != network_->links.end();) {
-      auto& ends = link->second.ends;
-      const bool mine = ends[0] == box_ || ends[1] == box_;
-      for (const BoxPtr& other : ends) {
-        if (mine && other && other != box_) other->put({Event::Kind::down, Clock::now(), 0, link->first, {}});
-      }
-      link = mine ? network_->links.erase(link) : std::next(link);
-    }
+    network_->end_links(box_, true);
   }
 
   std::string address() const override { return box_->address; }
