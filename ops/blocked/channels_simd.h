@@ -67,10 +67,19 @@ void load(const bfloat16* from, typename Channels<B>::Values& values) {
                                             << 16;
   std::memcpy(&values, &words, sizeof values);
 }
-template <int B, class T>
-void store(const typename Channels<B>::Values& values, T* to) {
-#pragma omp simd
-  for (int i = 0; i < B; ++i) to[i] = rounded<T>(values[i]);
+template <int B>
+void store(const typename Channels<B>::Values& values, float* to) {
+  std::memcpy(to, &values, sizeof values);
+}
+// As rounded(), for all channels at once: a loop over them becomes twice as many instructions.
+template <int B>
+void store(const typename Channels<B>::Values& values, bfloat16* to) {
+  typename Channels<B>::Words words;
+  std::memcpy(&words, &values, sizeof words);
+  const auto high = words >> 16, nearest = (words + 0x7fffu + (high & 1u)) >> 16;
+  const auto is_nan = (words & 0x7fffffffu) > 0x7f800000u;
+  const auto halves = __builtin_convertvector(is_nan ? high | 0x40u : nearest, typename Channels<B>::Halves);
+  std::memcpy(static_cast<void*>(to), &halves, sizeof halves);
 }
 
 }  // namespace
