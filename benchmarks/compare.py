@@ -32,7 +32,7 @@ class Worker:
 
     def __init__(self, python, group, case, framework, one_thread):
         path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
-        env = {**os.environ, "PYTHONPATH": path, "LOOMIX_PYTHON": sys.executable}
+        env = {**os.environ, "PYTHONPATH": path, "PYTHON_WITH_LOOMIX": sys.executable}
         if one_thread:
             env.update(OMP_NUM_THREADS="1", MXNET_ENGINE_TYPE="NaiveEngine")
         self.framework = framework

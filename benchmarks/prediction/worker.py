@@ -76,7 +76,7 @@ def save_checkpoint(prefix, network, dtype):
 def _written(function, *arguments):
     script = f"import worker, sys; worker.{function}(*sys.argv[1:])"
     folders = os.pathsep.join([str(HERE), str(HERE.parent)])
-    python = os.environ.get("LOOMIX_PYTHON", sys.executable)
+    python = os.environ.get("PYTHON_WITH_LOOMIX", sys.executable)
     environment = {**os.environ, "PYTHONPATH": folders}
     subprocess.run([python, "-c", script, *arguments], check=True, env=environment)
 
@@ -84,7 +84,7 @@ def _written(function, *arguments):
 # Data go in and scores come out, too.
 def _predictor_of_c(network, dtype, batch):
     library = ctypes.CDLL(
-        os.environ.get("LOOMIX_PREDICT", str(ROOT / "build/bindings/c/libloomix_predict.so"))
+        os.environ.get("PREDICT_LIBRARY", str(ROOT / "build/bindings/c/libloomix_predict.so"))
     )
     library.MXGetLastError.restype = ctypes.c_char_p
     handle, key = ctypes.c_void_p(), (ctypes.c_char_p * 1)(b"data")
