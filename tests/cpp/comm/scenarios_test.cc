@@ -456,6 +456,7 @@ TEST_P(Scenarios, WhoBreaksTheProtocolOfAChannelIsCutOff) {
   EXPECT_NE(error.find(kWhy), std::string::npos) << error;
   const std::string of_waiting = waiting.get_future().get();
   EXPECT_NE(of_waiting.find(kWhy), std::string::npos) << of_waiting;
+  a->run([] {});  // what it had to say it has said: that it drops the link comes after the refusal
   const std::string log = testing::internal::GetCapturedStderr();
   const size_t dropped = log.find("dropped worker 0");
   EXPECT_NE(dropped, std::string::npos) << log;
@@ -491,6 +492,7 @@ TEST_P(Scenarios, WhoBreaksTheProtocolByAReplyIsCutOff) {
              [&](Reply&& reply) { b->cut_off(reply.from, "an answer that is none"); });
   const std::string of_waiting = waiting.get_future().get();
   EXPECT_NE(of_waiting.find("an answer that is none"), std::string::npos) << of_waiting;
+  b->run([] {});
   EXPECT_EQ(b->stats().refused, 1u);
   c->call(server(0), 0, {}, within(20s));
 }
