@@ -291,7 +291,10 @@ class Schedule:
         self.finish()
 
     def finish(self) -> None:
-        """Ends the workers after the same step."""
+        """Ends the workers after the same step, when all go on: one that comes back from a cut may be late."""
+        for role, rank in self.cluster.processes:
+            if role == "worker":
+                self.cluster.wait_for_step(role, rank, min(self.cluster.steps(rank) + 1, PUSHES))
         last = MARGIN + max(self.cluster.steps(rank) for rank in range(self.plan.workers))
         (self.cluster.folder / "next").write_text(str(min(last, PUSHES)))
         (self.cluster.folder / "next").rename(self.cluster.folder / "last")
