@@ -34,7 +34,8 @@ void tile(int64_t depth, const float* a, int64_t a_row, int64_t a_step, const fl
     }
   }
   for (int64_t k = 0; k < depth; ++k, b += b_row, a += a_step) {
-    // Volatile, so that a row is loaded once: otherwise GCC may load it anew for each row of sums, which takes longer than to multiply.
+    // Volatile, so that a row is loaded once: otherwise GCC may load it anew for each row of sums, which takes longer than
+    // to multiply.
     Vector row[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) row[v] = *reinterpret_cast<const volatile LooseVector*>(b + v * kLanes);
