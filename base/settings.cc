@@ -92,6 +92,11 @@ void Settings::fields(FieldList<Settings>& f) {
     "Folder of what is worth keeping between processes; by default loomix in XDG_CACHE_HOME, or in "
     "~/.cache.");
   f("dnnl", &Settings::dnnl, "Whether oneDNN's kernels may run, where it is built in.");
+  f("cuda_library", &Settings::cuda_library,
+    "File of the CUDA module; by default libloomix_cuda.so beside libloomix.so.");
+  f("device_fallback", &Settings::device_fallback,
+    "Whether operators without a kernel for a GPU run on the host, by copies, with one warning for each; else they "
+    "are errors.");
   f("explain", &Settings::explain,
     "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), fuse "
     "(which operators of each bound graph became one, and why others did not), plan (the "

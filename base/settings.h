@@ -36,6 +36,8 @@ struct Settings {
   bool tune = false;
   std::string cache_dir;
   bool dnnl = true;
+  std::string cuda_library;
+  bool device_fallback = true;
   std::string explain;
   std::string dump_passes;
   std::string dump_folder;

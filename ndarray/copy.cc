@@ -9,6 +9,7 @@
 
 #include "engine/device/device_runtime.h"
 #include "engine/parallel_for.h"
+#include "ndarray/device_moves.h"
 #include "ndarray/sparse.h"
 
 namespace loomix {
@@ -209,6 +210,56 @@ Strided Strided::whole(const Shape& shape) {
   return box;
 }
 
+namespace {
+
+void push_move(const NDArray& source, const Strided& from, const NDArray& destination, const Strided& to,
+               const Shape& shape, std::span<engine::Var* const> order) {
+  const DeviceMoves& moves = device_moves(destination.device());
+  ArrayTags tags;
+  tags.read(source);
+  if (is_whole(to, shape, destination)) {
+    tags.write(destination);
+  } else {
+    tags.update(destination);
+  }
+  for (engine::Var* var : order) tags.use(*var);
+  destination.engine().push(
+      copy_task(destination.device(), shape.size() * (size_of(source.dtype()) + size_of(destination.dtype())),
+                name_copy),
+      tags.tags(), [&moves, source, from, destination, to, shape](engine::RunContext& context) {
+        DeviceMove move;
+        move.ndim = shape.ndim();
+        for (int axis = 0; axis < shape.ndim(); ++axis) {
+          move.size[axis] = shape[axis];
+          move.from_stride[axis] = from.strides[static_cast<size_t>(axis)];
+          move.to_stride[axis] = to.strides[static_cast<size_t>(axis)];
+        }
+        move.from_type = source.dtype();
+        move.to_type = destination.dtype();
+        move.from = static_cast<const std::byte*>(source.view().data) + from.offset * size_of(move.from_type);
+        move.to = static_cast<std::byte*>(destination.view().data) + to.offset * size_of(move.to_type);
+        moves.move(move, context.stream);
+      });
+}
+
+// On the device that the elements are on, or go to: the narrower of both types travels.
+void convert_on_device(const NDArray& source, const NDArray& destination,
+                       std::span<engine::Var* const> order) {
+  if (source.device() == destination.device()) {
+    const Strided whole = Strided::whole(source.shape());
+    return push_move(source, whole, destination, whole, source.shape(), order);
+  }
+  const bool convert_first = destination.device().is_host() || (!source.device().is_host() &&
+                                                                size_of(destination.dtype()) < size_of(source.dtype()));
+  const NDArray between(destination.engine(), source.shape(),
+                        convert_first ? destination.dtype() : source.dtype(),
+                        convert_first ? source.device() : destination.device());
+  copy(source, between);
+  copy(between, destination, order);
+}
+
+}  // namespace
+
 void copy(const NDArray& source, const NDArray& destination, std::span<engine::Var* const> order) {
   LOOMIX_CHECK(!source.is_none() && !destination.is_none(), ValueError, "[copy] an array is empty (none).");
   if (!source.is_dense() || !destination.is_dense()) return copy_sparse(source, destination);
@@ -223,12 +274,10 @@ void copy(const NDArray& source, const NDArray& destination, std::span<engine::V
                    source.device().type == destination.device().type,
                NotImplementedError, "[copy] directly from {} to {}; copy through the host.",
                source.device().to_string(), destination.device().to_string());
-  LOOMIX_CHECK(device.is_host() || source.dtype() == destination.dtype(), NotImplementedError,
-               "[copy] from {} on {} to {} on {}; convert the type on the host.", name_of(source.dtype()),
-               source.device().to_string(), name_of(destination.dtype()), destination.device().to_string());
-  LOOMIX_CHECK(device.is_host() || !source.overlaps(destination), NotImplementedError,
-               "[copy] between overlapping parts of an array on {}; copy the source first.",
-               device.to_string());
+  if (!device.is_host()) {
+    if (source.overlaps(destination)) return copy(copy_to(source, device), destination, order);
+    if (source.dtype() != destination.dtype()) return convert_on_device(source, destination, order);
+  }
   engine::TaskInfo info = copy_task(device, source.bytes() + destination.bytes(), name_copy);
   if (source.device() != destination.device()) {
     info.lane = source.device().is_host() ? engine::Lane::copy_in : engine::Lane::copy_out;
@@ -292,8 +341,10 @@ void copy_strided(const NDArray& source, const Strided& from, const NDArray& des
   LOOMIX_CHECK(source.device() == destination.device(), DeviceError,
                "[copy_strided] the arrays are on {} and {}; expected one device.",
                source.device().to_string(), destination.device().to_string());
-  LOOMIX_CHECK(source.device().is_host(), NotImplementedError, "[copy_strided] on {}; only hosts can.",
-               source.device().to_string());
+  if (!source.device().is_host()) {
+    const NDArray held = source.overlaps(destination) ? copy_to(source, source.device()) : source;
+    return push_move(held, from, destination, to, shape, {});
+  }
   ArrayTags tags;
   tags.read(source);
   if (is_whole(to, shape, destination)) {
@@ -318,13 +369,25 @@ void copy_strided(const NDArray& source, const Strided& from, const NDArray& des
 void fill(const NDArray& destination, double value) {
   LOOMIX_CHECK(!destination.is_none(), ValueError, "[fill] the array is empty (none).");
   if (!destination.is_dense()) return fill_sparse(destination, value);
+  ArrayTags tags;
+  tags.write(destination);
+  if (destination.device().type == DeviceType::gpu) {
+    const DeviceMoves& moves = device_moves(destination.device());
+    destination.engine().push(
+        copy_task(destination.device(), destination.bytes(), name_fill), tags.tags(),
+        [&moves, storage = destination.storage_ref(), offset = destination.offset(),
+         count = destination.size(), dtype = destination.dtype(),
+         scalar = scalar_of(value, destination.dtype())](engine::RunContext& context) {
+          moves.fill(static_cast<std::byte*>(storage->data()) + offset, scalar.word,
+                     static_cast<int>(size_of(dtype)), count, context.stream);
+        });
+    return;
+  }
   if (!destination.device().is_host()) {
     const NDArray filled(destination.engine(), destination.shape(), destination.dtype(), Device::cpu());
     fill(filled, value);
     return copy(filled, destination);
   }
-  ArrayTags tags;
-  tags.write(destination);
   destination.engine().push(copy_task(destination.device(), destination.bytes(), name_fill), tags.tags(),
                             [storage = destination.storage_ref(), offset = destination.offset(),
                              count = destination.size(), dtype = destination.dtype(),

@@ -3,10 +3,13 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "engine/device/device_runtime.h"
 
 namespace loomix::ops {
 namespace {
@@ -45,6 +48,17 @@ void add_kernel_module(const OpTable& table, const KernelModule& module) {
   Collector collector(table, module);
   module.add(collector);
   table.add_later(collector.kernels);
+}
+
+void add_cuda_kernels(const OpTable& table) {
+  static std::mutex mutex;
+  static std::set<const OpTable*> done;
+  const std::lock_guard lock(mutex);
+  if (done.contains(&table)) return;
+  const auto* const module = static_cast<const KernelModule*>(engine::load_module_symbol(
+      "loomix_cuda", "loomix_kernel_module", "Operators on GPUs need the CUDA module of this Loomix"));
+  add_kernel_module(table, *module);
+  done.insert(&table);
 }
 
 void load_kernel_module(const OpTable& table, const std::string& path) {

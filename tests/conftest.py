@@ -3,6 +3,8 @@ import os
 import signal
 import tempfile
 
+import pytest
+
 os.environ.setdefault("LOOMIX_VERIFY_PASSES", "1")
 # What was measured on this machine before must not decide what the tests see.
 _cache = tempfile.TemporaryDirectory(prefix="loomix_cache_")
@@ -10,3 +12,21 @@ os.environ["LOOMIX_CACHE_DIR"] = _cache.name
 
 # What a shell starts in the background ignores Ctrl-C, and so would the programs whose interruption is tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--device", default="cpu(0)", help="where arrays are made that name no device: gpu(0)")
+
+
+@pytest.fixture(autouse=True)
+def default_device(request):
+    """Arrays and operators of a test are on the device that was asked for."""
+    import loomix as mx
+
+    kind, number = request.config.getoption("--device").rstrip(")").split("(")
+    if kind == "cpu":
+        yield
+        return
+    with mx.Context(kind, int(number)):
+        yield
+        mx.nd.waitall()

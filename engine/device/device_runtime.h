@@ -36,6 +36,8 @@ class DeviceRuntime {
   virtual MemoryPool& memory(MemoryKind kind) = 0;  // throws DeviceError for a kind that the device lacks
   virtual std::vector<MemoryPool*> pools() = 0;     // all that it has
   virtual void synchronize() = 0;                   // until all queues are done; throws the device's error
+  // Copies between the device and a host, or within one of them, beside all queues, and waits for it. Any thread may call.
+  virtual void copy_now(void* to, const void* from, size_t bytes) = 0;
 };
 
 std::unique_ptr<DeviceRuntime> make_cpu_runtime(const EngineOptions& options);

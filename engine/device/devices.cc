@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/machine.h"
+#include "base/settings.h"
 #include "engine/device/device_runtime.h"
 
 namespace loomix::engine {
@@ -53,6 +55,7 @@ class CpuRuntime final : public DeviceRuntime {
     return all;
   }
   void synchronize() override {}
+  void copy_now(void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
 
  private:
   // Page-locked memory where the CUDA module is there, else plain memory.
@@ -84,7 +87,8 @@ void* load_module_symbol(const char* name, const char* symbol, const char* hint)
     folder = here.dli_fname;
     folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
   }
-  const std::string path = fmt::format("{}lib{}.so", folder, name);
+  std::string path = fmt::format("{}lib{}.so", folder, name);
+  if (std::string_view(name) == "loomix_cuda" && !settings().cuda_library.empty()) path = settings().cuda_library;
   void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   LOOMIX_CHECK(module != nullptr, DeviceError, "[engine] cannot load {} ({}). {}.", path, dlerror(), hint);
   void* const found = dlsym(module, symbol);

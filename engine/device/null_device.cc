@@ -78,6 +78,7 @@ class NullRuntime final : public DeviceRuntime {
   }
   MemoryPool& memory(MemoryKind) override { return memory_; }
   std::vector<MemoryPool*> pools() override { return {&memory_}; }
+  void copy_now(void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
   void synchronize() override {
     std::vector<TokenRef> tokens;
     {

@@ -60,6 +60,7 @@ void apply_settings(Runtime& runtime) {
   runtime.dispatch_listener = dispatch_listener();
   runtime.check_values = settings().nan_check;
   runtime.tuner = tuner();
+  runtime.device_fallback = settings().device_fallback;
 }
 
 PlanOptions plan_from_settings() {

@@ -5,12 +5,17 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "engine/block_cache.h"
 #include "engine/device/scratch_block.h"
+#include "base/log.h"
 #include "engine/trace.h"
+#include "ops/kernel_module.h"
+#include "symbol/executor/staged_arrays.h"
 #include "symbol/executor/value_check.h"
 
 namespace loomix {
@@ -35,6 +40,17 @@ ops::KernelCache& kernel_cache() {
 }
 
 DeviceType kernels_of(Device device) { return device.is_host() ? DeviceType::cpu : device.type; }
+
+void warn_of_host(const ops::OpDef& op) {
+  static std::mutex mutex;
+  static std::set<const ops::OpDef*> warned;
+  const std::lock_guard lock(mutex);
+  if (!warned.insert(&op).second) return;
+  log(LogLevel::warning,
+      "[{}] has no kernel for GPUs that takes these arrays, and runs on the host, with copies there and back "
+      "(LOOMIX_EXPLAIN=dispatch says why; LOOMIX_DEVICE_FALLBACK=0 makes it an error).",
+      op.name);
+}
 
 // Of a variadic operator, a pair names one of its inputs, not all of them.
 bool is_inplace_pair(const ops::OpDef& op, const AttrsBase& attrs, size_t input, size_t output) {
@@ -145,9 +161,22 @@ void OpCall::prepare_detours(Runtime& runtime) {
     detour.attrs = runtime.table().parse(*detour.op, {});
     detour.finish = choose_kernel(
         runtime, *detour.op, detour.attrs,
-        {std::span(views).first(detour.add ? 2 : 1), std::span(views).first(1), {&req, 1}}, device_);
+        {std::span(views).first(detour.add ? 2 : 1), std::span(views).first(1), {&req, 1}}, kernel_device());
     LOOMIX_INTERNAL_CHECK(detour.finish.scratch_bytes == 0 && detour.finish.kernel->run != nullptr);
   }
+}
+
+void OpCall::finish_detour(const Detour& detour, const TensorView& result, const TensorView& place,
+                           engine::RunContext& context) {
+  const TensorView both[] = {detour.add ? place : result, result};
+  const ops::Req req = ops::Req::write;
+  ops::KernelArgs args;
+  args.in = std::span(both).first(detour.add ? 2 : 1);
+  args.out = {&place, 1};
+  args.req = {&req, 1};
+  args.state = detour.finish.state.get();
+  args.context = &context;
+  detour.finish.kernel->run(*detour.attrs, args);
 }
 
 bool OpCall::is_as_planned(const Spec& spec) const {
@@ -167,6 +196,7 @@ void OpCall::choose(Runtime& runtime, const Spec& spec) {
   LOOMIX_CHECK(choice_.kernel->deterministic || !runtime.engine().options().deterministic, StateError,
                "[{}] kernel {} is not reproducible bit by bit, and deterministic mode is on.", spec.op.name,
                choice_.kernel->name);
+  staged_ = !device_.is_host() && choice_.kernel->device == DeviceType::cpu;
   cost_ns_ = static_cast<uint32_t>(std::min<double>(choice_.cost_ns, std::numeric_limits<uint32_t>::max()));
   limit_cores(false);
   if (spec.op.random_numbers) random_numbers_ = spec.op.random_numbers(*spec.attrs, kernel_spec);
@@ -176,14 +206,14 @@ void OpCall::choose(Runtime& runtime, const Spec& spec) {
 }
 
 void OpCall::find_scratch(Runtime& runtime, const Spec& spec) {
-  const bool is_planned = spec.scratch && !spec.scratch->is_none() &&
+  const bool is_planned = !staged_ && spec.scratch && !spec.scratch->is_none() &&
                           static_cast<size_t>(spec.scratch->bytes()) >= scratch_bytes_;
   if (is_planned) {
     scratch_ = static_cast<std::byte*>(spec.scratch->view().data);
     scratch_storage_ = spec.scratch->storage_ref();
     tags_.use(spec.scratch->var());
   } else {
-    scratch_pool_ = &engine::ScratchBlock::pool_of(runtime.engine(), spec.device);
+    scratch_pool_ = &engine::ScratchBlock::pool_of(runtime.engine(), kernel_device());
   }
 }
 
@@ -245,18 +275,8 @@ class OpCall::Run {
   }
 
   void finish(engine::RunContext& context) const {
-    for (const Detour& detour : call_.detours_) {
-      const TensorView& result = out_[detour.output];
-      const TensorView both[] = {detour.add ? detour.place : result, result};
-      const ops::Req req = ops::Req::write;
-      ops::KernelArgs args;
-      args.in = std::span(both).first(detour.add ? 2 : 1);
-      args.out = {&detour.place, 1};
-      args.req = {&req, 1};
-      args.state = detour.finish.state.get();
-      args.context = &context;
-      detour.finish.kernel->run(*detour.attrs, args);
-    }
+    for (const Detour& detour : call_.detours_)
+      finish_detour(detour, out_[detour.output], detour.place, context);
   }
 
   ops::KernelArgs args;
@@ -303,6 +323,8 @@ void OpCall::run_checked(engine::RunContext& context, ops::RandomStream random) 
 }
 
 void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
+  if (staged_) [[unlikely]]
+    return run_staged(context, random);
   const Clock clock(*this);
   if (!scratch_pool_ && detours_.empty() && !op_->data_dependent) {
     choice_.kernel->run(*attrs_, arguments(context, random));
@@ -311,6 +333,45 @@ void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
   const Run run(*this, context, random);
   choice_.kernel->run(*attrs_, run.args);
   run.finish(context);
+}
+
+// By a kernel of the host's, on copies of all that it reads and writes.
+void OpCall::run_staged(engine::RunContext& context, ops::RandomStream random) const {
+  engine::Engine& engine = runtime_->engine();
+  StagedArrays staged(engine, device_, views_);
+  for (size_t i = 0; i < num_in_; ++i) {
+    if (!op_->is_shape_only(*attrs_, static_cast<int>(i))) staged.fetch(i);
+  }
+  for (size_t i = 0; i < num_out_; ++i) {
+    const bool is_added_to =
+        std::ranges::any_of(detours_, [i](const Detour& detour) { return detour.output == i && detour.add; });
+    if (req_[i] == ops::Req::add || is_added_to) staged.fetch(num_in_ + i);
+  }
+  ops::KernelArgs args = arguments(context, random);
+  const std::span<const TensorView> views = staged.views();
+  args.in = views.first(num_in_);
+  args.saved = views.subspan(num_in_ + num_out_);
+  const engine::ScratchBlock scratch =
+      scratch_pool_ ? engine::ScratchBlock(*scratch_pool_, scratch_bytes_, nullptr) : engine::ScratchBlock();
+  args.scratch = scratch.bytes().first(choice_.scratch_bytes);
+  InlineVector<TensorView, 1> out(views.subspan(num_in_, num_out_));
+  for (const Detour& detour : detours_) out[detour.output].data = scratch.bytes().data() + detour.offset;
+  args.out = out;
+  StagedOutputs deferred(engine, device_, this->out(), outputs());
+  if (op_->data_dependent) args.deferred = &deferred;
+  choice_.kernel->run(*attrs_, args);
+  for (const Detour& detour : detours_) {
+    const TensorView& place = views[num_in_ + detour.output];
+    finish_detour(detour, out[detour.output], place, context);
+  }
+  for (size_t i = 0; i < num_in_; ++i) {
+    if (op_->mutates(*attrs_, static_cast<int>(i))) staged.put_back(i);
+  }
+  if (op_->data_dependent) return deferred.put_back();
+  for (size_t i = 0; i < num_out_; ++i) {
+    if (req_[i] != ops::Req::null) staged.put_back(num_in_ + i);
+  }
+  for (size_t i = num_in_ + num_out_; i < views_.size(); ++i) staged.put_back(i);
 }
 
 // Keeps a run alive until its kernel completes, and ends the task then.
@@ -388,7 +449,7 @@ void OpCall::push(Runtime& runtime, int16_t priority) {
 
 void OpCall::push(Runtime& runtime, ops::RandomStream random, int16_t priority) {
   engine::TaskInfo info;
-  info.device = device_;
+  info.device = kernel_device();
   info.priority = priority;
   info.max_cores = max_cores_;
   info.cost_ns = cost_ns_;
@@ -433,10 +494,27 @@ std::string OpCall::describe() const {
 
 ops::KernelChoice choose_kernel(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                                 const ops::KernelSpec& spec, Device device) {
+  if (device.type == DeviceType::gpu && !runtime.has_gpu_kernels.load(std::memory_order_acquire)) {
+    ops::add_cuda_kernels(runtime.table());
+    runtime.has_gpu_kernels.store(true, std::memory_order_release);
+  }
   const ops::ChoiceContext context{kernels_of(device), std::max(runtime.engine().options().workers, 1),
                                    runtime.dispatch_listener};
-  return op.has_states() ? kernel_cache().get(op, attrs, spec, context)
-                         : ops::prepare_kernel(op, *attrs, spec, context);
+  const auto choose = [&](const ops::ChoiceContext& by) {
+    return op.has_states() ? kernel_cache().get(op, attrs, spec, by)
+                           : ops::prepare_kernel(op, *attrs, spec, by);
+  };
+  if (device.type != DeviceType::gpu || !runtime.device_fallback) return choose(context);
+  try {
+    return choose(context);
+  } catch (const NotImplementedError&) {
+    ops::ChoiceContext on_host = context;
+    on_host.device = DeviceType::cpu;
+    ops::KernelChoice choice = choose(on_host);
+    if (!choice.kernel || !choice.kernel->run) throw;
+    warn_of_host(op);
+    return choice;
+  }
 }
 
 ops::Req kernel_request(const ops::OpDef& op, ops::Req req) {

@@ -101,9 +101,15 @@ class OpCall final : public RefCounted {
   void choose(Runtime& runtime, const Spec& spec);
   void find_scratch(Runtime& runtime, const Spec& spec);
   void prepare_detours(Runtime& runtime);
+  static void finish_detour(const Detour& detour, const TensorView& result, const TensorView& place,
+                            engine::RunContext& context);
   ops::KernelArgs arguments(engine::RunContext& context, ops::RandomStream random) const;
   bool check_given() const;  // inputs and labels; whether an input is infinite
   void run_checked(engine::RunContext& context, ops::RandomStream random) const;
+  void run_staged(engine::RunContext& context, ops::RandomStream random) const;
+  // Of arrays on a device without a kernel for it: runs on the host, with copies.
+  bool is_staged() const noexcept { return staged_; }
+  Device kernel_device() const noexcept { return staged_ ? Device::cpu() : device_; }
   std::span<const TensorView> in() const { return {views_.data(), num_in_}; }
   std::span<const TensorView> out() const { return {views_.data() + num_in_, num_out_}; }
   std::span<const Ref<Storage>> outputs() const { return std::span(storages_).subspan(num_in_, num_out_); }
@@ -121,6 +127,7 @@ class OpCall final : public RefCounted {
   uint32_t cost_ns_ = 0;
   uint8_t max_cores_ = 1;
   bool training_ = false;
+  bool staged_ = false;
   Device device_;
   mutable std::atomic<int64_t> last_ns_{-1};
   uint64_t random_numbers_ = 0;
@@ -139,8 +146,9 @@ class OpCall final : public RefCounted {
   std::vector<Detour> detours_;
 };
 
-// Chooses and prepares a kernel for arrays of these shapes, types and storage types (the spec's cores are set here). Throws
-// NotImplementedError if none accepts; for sparse arrays the choice is empty then.
+// Chooses and prepares a kernel for arrays of these shapes, types and storage types (the spec's cores are set here). Where none of a
+// GPU's accepts it is one of the host's, which is warned of once an operator. Throws NotImplementedError if none accepts, or that is
+// not allowed (Runtime::device_fallback); for sparse arrays the choice is empty then.
 ops::KernelChoice choose_kernel(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                                 const ops::KernelSpec& spec, Device device);
 

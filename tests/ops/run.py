@@ -146,7 +146,7 @@ def check_symbol(case, values, dtype, want):
         symbol = operator(mx.sym, case.op)(*inputs, **case.attrs)
         arrays = dict(zip(names, arrays_of(case, values, dtype)))
         states = {name: arrays.pop(name) for name in symbol.list_auxiliary_states()}
-        bound = symbol.bind(mx.cpu(), arrays, aux_states=states)
+        bound = symbol.bind(mx.current_context(), arrays, aux_states=states)
         for got, w in zip(bound.forward(is_train=case.train), want):
             np.testing.assert_array_equal(got.asnumpy(), w.asnumpy())
 

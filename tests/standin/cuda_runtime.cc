@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUDA's runtime on the host, for tests on machines without a GPU: memory is the host's, a stream is a thread that does its work in
-// order, and events are counted. Preloaded (LD_PRELOAD), it takes the place of libcudart for the module libloomix_cuda.so. It shows that the module's calls are in order; nothing of what only a GPU does.
+// order, and events are counted. It is linked into the stand-in's build of the CUDA module in the place of libcudart. It shows that
+// the module's calls and kernels are right; nothing of how fast a device is.
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include <cuda_runtime_api.h>
@@ -19,6 +22,7 @@
 namespace {
 
 constexpr int kDevices = 3;
+thread_local int current_device = 0;
 
 struct Marks {
   std::mutex mutex;
@@ -30,6 +34,13 @@ struct Marks {
     changed.wait(lock, [&] { return reached >= mark; });
   }
 };
+
+// A device that has fallen over says so at every later call.
+std::atomic<bool> fallen{false};
+std::mutex reason_mutex;
+std::string reason;
+
+cudaError_t status() { return fallen.load() ? cudaErrorLaunchFailure : cudaSuccess; }
 
 }  // namespace
 
@@ -72,6 +83,11 @@ void put_on(cudaStream_t stream, std::function<void()> work) {
   stream->put(std::move(work));
 }
 
+void note_error(const char* what) {
+  const std::lock_guard lock(reason_mutex);
+  if (!fallen.exchange(true)) reason = what;
+}
+
 }  // namespace loomix::standin
 
 using loomix::standin::put_on;
@@ -83,11 +99,62 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  return device >= 0 && device < kDevices ? cudaSuccess : cudaErrorInvalidDevice;
+  if (device < 0 || device >= kDevices) return cudaErrorInvalidDevice;
+  current_device = device;
+  return cudaSuccess;
 }
-const char* cudaGetErrorName(cudaError_t) { return "an error"; }
-const char* cudaGetErrorString(cudaError_t) { return "an error of the stand-in"; }
-cudaError_t cudaGetLastError() { return cudaSuccess; }
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaErrorLaunchFailure ? "cudaErrorLaunchFailure" : "an error";
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  if (error != cudaErrorLaunchFailure) return "an error of the stand-in";
+  const std::lock_guard lock(reason_mutex);
+  static thread_local std::string text;
+  text = reason;
+  return text.c_str();
+}
+cudaError_t cudaGetLastError() { return status(); }
+cudaError_t cudaPeekAtLastError() { return status(); }
+cudaError_t cudaGetDevice(int* device) {
+  *device = current_device;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount: *value = 4; break;  // few, so that kernels take turns
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 227 * 1024; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
+    default: return cudaErrorInvalidValue;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  Marks marks;
+  put_on(stream, [&] {
+    const std::lock_guard lock(marks.mutex);
+    marks.reached = 1;
+    marks.changed.notify_all();
+  });
+  marks.wait(1);
+  return status();
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
+  put_on(stream, [=] { function(argument); });
+  return status();
+}
+cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
+  put_on(stream, [=] { std::memset(memory, value, bytes); });
+  return status();
+}
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                              cudaMemcpyKind, cudaStream_t stream) {
+  put_on(stream, [=] {
+    for (size_t row = 0; row < height; ++row)
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+  });
+  return status();
+}
 cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   *left = *total = size_t{1} << 30;
   return cudaSuccess;
@@ -134,8 +201,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
-  put_on(stream, [=] { std::memcpy(to, from, bytes); });
-  return cudaSuccess;
+  put_on(stream, [=] { std::memmove(to, from, bytes); });
+  return status();
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -172,7 +239,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     mark = event->marks->recorded;
   }
   event->marks->wait(mark);
-  return cudaSuccess;
+  return status();
 }
 
 }  // extern "C"

@@ -210,6 +210,17 @@ class CudaRuntime final : public DeviceRuntime {
       if (token->error()) std::rethrow_exception(token->error());
     }
   }
+  void copy_now(void* to, const void* from, size_t bytes) override {
+    check(cudaSetDevice(device_.id), "cudaSetDevice");
+    const std::lock_guard lock(copy_mutex_);
+    if (copy_stream_ == nullptr)
+      check(cudaStreamCreateWithPriority(&copy_stream_, cudaStreamNonBlocking, 0), "cudaStreamCreateWithPriority");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, copy_stream_), "cudaMemcpyAsync");
+    check(cudaStreamSynchronize(copy_stream_), "a copy");
+  }
+  ~CudaRuntime() override {
+    if (copy_stream_ != nullptr) cudaStreamDestroy(copy_stream_);
+  }
 
  private:
   const Device device_;
@@ -218,6 +229,8 @@ class CudaRuntime final : public DeviceRuntime {
   MemoryPool unified_memory_;
   std::mutex mutex_;
   std::map<Lane, std::unique_ptr<CudaQueue>> queues_;
+  std::mutex copy_mutex_;
+  cudaStream_t copy_stream_ = nullptr;
 };
 
 int count_devices() {
