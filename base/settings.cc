@@ -95,7 +95,8 @@ void Settings::fields(FieldList<Settings>& f) {
   f("cuda_library", &Settings::cuda_library,
     "File of the CUDA module; by default libloomix_cuda.so beside libloomix.so.");
   f("device_fallback", &Settings::device_fallback,
-    "Whether operators without a kernel for a GPU run on the host, by copies, with one warning for each; else they "
+    "Whether operators without a kernel for a GPU run on the host, by copies, with one warning for each; "
+    "else they "
     "are errors.");
   f("explain", &Settings::explain,
     "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), fuse "

@@ -249,8 +249,9 @@ void convert_on_device(const NDArray& source, const NDArray& destination,
     const Strided whole = Strided::whole(source.shape());
     return push_move(source, whole, destination, whole, source.shape(), order);
   }
-  const bool convert_first = destination.device().is_host() || (!source.device().is_host() &&
-                                                                size_of(destination.dtype()) < size_of(source.dtype()));
+  const bool convert_first =
+      destination.device().is_host() ||
+      (!source.device().is_host() && size_of(destination.dtype()) < size_of(source.dtype()));
   const NDArray between(destination.engine(), source.shape(),
                         convert_first ? destination.dtype() : source.dtype(),
                         convert_first ? source.device() : destination.device());
@@ -373,14 +374,13 @@ void fill(const NDArray& destination, double value) {
   tags.write(destination);
   if (destination.device().type == DeviceType::gpu) {
     const DeviceMoves& moves = device_moves(destination.device());
-    destination.engine().push(
-        copy_task(destination.device(), destination.bytes(), name_fill), tags.tags(),
-        [&moves, storage = destination.storage_ref(), offset = destination.offset(),
-         count = destination.size(), dtype = destination.dtype(),
-         scalar = scalar_of(value, destination.dtype())](engine::RunContext& context) {
-          moves.fill(static_cast<std::byte*>(storage->data()) + offset, scalar.word,
-                     static_cast<int>(size_of(dtype)), count, context.stream);
-        });
+    destination.engine().push(copy_task(destination.device(), destination.bytes(), name_fill), tags.tags(),
+                              [&moves, storage = destination.storage_ref(), offset = destination.offset(),
+                               count = destination.size(), dtype = destination.dtype(),
+                               scalar = scalar_of(value, destination.dtype())](engine::RunContext& context) {
+                                moves.fill(static_cast<std::byte*>(storage->data()) + offset, scalar.word,
+                                           static_cast<int>(size_of(dtype)), count, context.stream);
+                              });
     return;
   }
   if (!destination.device().is_host()) {

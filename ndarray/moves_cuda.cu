@@ -98,4 +98,4 @@ void fill_on(void* to, uint64_t word, int bytes, int64_t count, void* stream) {
 
 // Looked up by device_moves().
 extern "C" [[gnu::visibility("default")]] const loomix::DeviceMoves loomix_cuda_moves{loomix::move_on,
-                                                                                     loomix::fill_on};
+                                                                                      loomix::fill_on};

@@ -17,5 +17,9 @@ void add(loomix::ops::KernelList& list) {
 
 // Looked up by load_kernel_module().
 extern "C" [[gnu::visibility("default")]] const loomix::ops::KernelModule loomix_kernel_module{
-    loomix::ops::kKernelInterface, loomix::ops::kKernelInterfaceSize, "cuda", LOOMIX_VERSION,
-    loomix::DeviceType::gpu,       add};
+    loomix::ops::kKernelInterface,
+    loomix::ops::kKernelInterfaceSize,
+    "cuda",
+    LOOMIX_VERSION,
+    loomix::DeviceType::gpu,
+    add};

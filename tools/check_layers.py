@@ -29,7 +29,7 @@ NOT_INCLUDED = {"tests", "tools", "benchmarks", "examples", "docs"}
 NARROW = {"io/record/": ["base"]}
 
 BACKEND_FILE = re.compile(
-    r"^engine/device/cuda/|^comm/(nccl|mpi)|_(cuda|cudnn|cublas|nccl|mpi)\.(cu|cuh|cc|h)$|^tests/(cpp/cuda|standin)/"
+    r"^engine/device/cuda/|^ops/cuda/|^comm/(nccl|mpi)|_(cuda|cudnn|cublas|nccl|mpi)\.(cu|cuh|cc|h)$|^tests/(cpp/cuda|standin)/"
 )
 BACKEND_HEADER = re.compile(
     r"^(cuda[\w/]*|cudnn[\w/]*|cublas\w*|curand\w*|cusolver\w*|cusparse\w*|nccl\w*|mpi)(\.h|\.hpp)$|^(cub|thrust)/"
@@ -88,7 +88,7 @@ def check_code(path: str, text: str) -> list[str]:
             header = own or system
             if BACKEND_HEADER.search(header) and not backend_file:
                 faults.append(
-                    f"{where}: <{header}> belongs in engine/device/cuda/, comm/nccl*, comm/mpi*, *_cuda.cu, "
+                    f"{where}: <{header}> belongs in engine/device/cuda/, ops/cuda/, comm/nccl*, comm/mpi*, *_cuda.cu, "
                     "*_cudnn.cc or *_cublas.cc"
                 )
             if not DNNL_FILE.search(path) and (DNNL_HEADER.search(header) or DNNL_FILE.search(header)):

@@ -18,7 +18,7 @@ packages_of() { # packages_of GROUP: one a line
     build) printf '%s\n' g++ cmake ninja-build ccache python3-dev python3-venv \
       libopenblas-openmp-dev libdnnl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libcurl4-openssl-dev \
       libjpeg62-turbo-dev libpng-dev zlib1g-dev libcli11-dev libprotobuf-dev protobuf-compiler libssl-dev ;;
-    test) printf '%s\n' libopenmpi-dev openmpi-bin libgtest-dev libgmock-dev dataset-fashion-mnist ;;
+    test) printf '%s\n' libopenmpi-dev openmpi-bin libboost-context-dev libgtest-dev libgmock-dev dataset-fashion-mnist ;;
     examples) echo dataset-fashion-mnist ;;
     *) return 1 ;;
   esac

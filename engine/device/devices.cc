@@ -88,7 +88,8 @@ void* load_module_symbol(const char* name, const char* symbol, const char* hint)
     folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
   }
   std::string path = fmt::format("{}lib{}.so", folder, name);
-  if (std::string_view(name) == "loomix_cuda" && !settings().cuda_library.empty()) path = settings().cuda_library;
+  if (std::string_view(name) == "loomix_cuda" && !settings().cuda_library.empty())
+    path = settings().cuda_library;
   void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   LOOMIX_CHECK(module != nullptr, DeviceError, "[engine] cannot load {} ({}). {}.", path, dlerror(), hint);
   void* const found = dlsym(module, symbol);

@@ -31,7 +31,9 @@ struct Reader {
 
 // A functor says `static constexpr bool kIsLong = true` where its code is long: it is compiled once a kernel then.
 template <class F>
-inline constexpr bool kIsLong = requires { requires F::kIsLong; };
+inline constexpr bool kIsLong = requires {
+  requires F::kIsLong;
+};
 
 template <int kItems, class T>
 __device__ Pack<T, kItems> read_pack(const Reader<T>& from, int64_t first, bool aligned) {

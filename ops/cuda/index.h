@@ -17,9 +17,10 @@ class Divider {
   explicit Divider(int64_t divisor) : divisor_(divisor) {
     if (divisor <= 0 || divisor >= (int64_t{1} << 31)) return;
     while (shift_ < 32 && (int64_t{1} << shift_) < divisor) ++shift_;
-    magic_ = static_cast<uint32_t>(((uint64_t{1} << 32) * ((uint64_t{1} << shift_) - static_cast<uint64_t>(divisor))) /
-                                       static_cast<uint64_t>(divisor) +
-                                   1);
+    magic_ = static_cast<uint32_t>(
+        ((uint64_t{1} << 32) * ((uint64_t{1} << shift_) - static_cast<uint64_t>(divisor))) /
+            static_cast<uint64_t>(divisor) +
+        1);
   }
   // For any n that is not negative.
   __host__ __device__ int64_t quotient(int64_t n) const {
@@ -65,8 +66,8 @@ struct Places {
 template <int kOperands>
 Places<kOperands> places_of(const ops::BroadcastPlan& plan) {
   LOOMIX_CHECK(plan.ndim <= kMaxAxes, NotImplementedError,
-               "[cuda] these shapes broadcast along {} groups of axes; at most {} are possible on GPUs.", plan.ndim,
-               kMaxAxes);
+               "[cuda] these shapes broadcast along {} groups of axes; at most {} are possible on GPUs.",
+               plan.ndim, kMaxAxes);
   Places<kOperands> places;
   places.ndim = plan.ndim;
   for (int axis = 0; axis < plan.ndim; ++axis) {

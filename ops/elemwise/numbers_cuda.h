@@ -17,7 +17,9 @@ struct Applied {
 
 // Whether F computes integers as such; else they are computed in double.
 template <class F, class... T>
-inline constexpr bool kHasIntegers = requires(T... x) { F::f(Math{}, x...); };
+inline constexpr bool kHasIntegers = requires(T... x) {
+  F::f(Math{}, x...);
+};
 
 // y[i] = F(a[i] ...) of integers or truth values of any width.
 template <class F, class... In>

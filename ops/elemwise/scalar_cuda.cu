@@ -41,8 +41,9 @@ void scalar_cuda(const P& p, const KernelArgs& args) {
   const TensorView& y = args.out[0];
   const Number number(p.scalar, y.dtype);  // rounded as an element is
   if (!is_floating(y.dtype)) {
-    return launch(scalar_integers<F, side>, grid_for(y.size()), stream_of(args), y.size(), IntegerArray{x.data, x.dtype},
-                  IntegerArray{number.bytes, y.dtype}[0], MutableIntegerArray{y.data, y.dtype});
+    return launch(scalar_integers<F, side>, grid_for(y.size()), stream_of(args), y.size(),
+                  IntegerArray{x.data, x.dtype}, IntegerArray{number.bytes, y.dtype}[0],
+                  MutableIntegerArray{y.data, y.dtype});
   }
   if (!is_floating(x.dtype)) {
     return launch(scalar_of_truths<F, side>, grid_for(y.size()), stream_of(args), y.size(),

@@ -22,8 +22,8 @@ void unary_cuda(const KernelArgs& args) {
   const TensorView& x = args.in[0];
   const TensorView& y = args.out[0];
   if (!is_floating(y.dtype)) {
-    return launch(unary_integers<F>, grid_for(y.size()), stream_of(args), y.size(), IntegerArray{x.data, x.dtype},
-                  MutableIntegerArray{y.data, y.dtype});
+    return launch(unary_integers<F>, grid_for(y.size()), stream_of(args), y.size(),
+                  IntegerArray{x.data, x.dtype}, MutableIntegerArray{y.data, y.dtype});
   }
   dispatch_floating(y.dtype, "unary", [&]<class T>(Type<T>) {
     map(stream_of(args), y.size(), G{}, y.mutable_as<T>(), x.as<T>());
@@ -32,10 +32,12 @@ void unary_cuda(const KernelArgs& args) {
 
 template <class F, class Gradient>
 void add(KernelList& list, const UnaryOp<F, Gradient>& op) {
-  constexpr bool is_long = std::is_same_v<F, fn::Gamma> || std::is_same_v<F, fn::Gammaln> || std::is_same_v<F, fn::Erfinv> ||
-                           std::is_same_v<F, fn::Digamma> || std::is_same_v<F, fn::Trigamma> ||
-                           std::is_same_v<F, fn::Tan> || std::is_same_v<F, fn::Sin> || std::is_same_v<F, fn::Cos>;
-  list.kernel<unary_cuda<F, std::conditional_t<is_long, LongApplied<F>, Applied<F>>>>(op.name, "unary_cuda", DeviceType::gpu);
+  constexpr bool is_long = std::is_same_v<F, fn::Gamma> || std::is_same_v<F, fn::Gammaln> ||
+                           std::is_same_v<F, fn::Erfinv> || std::is_same_v<F, fn::Digamma> ||
+                           std::is_same_v<F, fn::Trigamma> || std::is_same_v<F, fn::Tan> ||
+                           std::is_same_v<F, fn::Sin> || std::is_same_v<F, fn::Cos>;
+  list.kernel<unary_cuda<F, std::conditional_t<is_long, LongApplied<F>, Applied<F>>>>(op.name, "unary_cuda",
+                                                                                      DeviceType::gpu);
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "engine/block_cache.h"
 #include "engine/device/scratch_block.h"
-#include "base/log.h"
 #include "engine/trace.h"
 #include "ops/kernel_module.h"
 #include "symbol/executor/staged_arrays.h"

@@ -37,8 +37,8 @@ class Runtime {
   const Tuner* tuner = nullptr;  // chooses kernels of bound graphs by measurements; none: rules do
   // Whether the first operator that makes NaN or infinity fails, and labels out of range do; any thread may change it.
   std::atomic<bool> check_values{false};
-  Device default_device = Device::cpu();  // of operators without inputs
-  bool device_fallback = true;  // whether operators without a kernel for a GPU run on the host
+  Device default_device = Device::cpu();     // of operators without inputs
+  bool device_fallback = true;               // whether operators without a kernel for a GPU run on the host
   std::atomic<bool> has_gpu_kernels{false};  // the table has those of the CUDA module
 
  private:

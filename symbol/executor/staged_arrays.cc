@@ -22,13 +22,13 @@ StagedArrays::StagedArrays(engine::Engine& engine, Device device, std::span<cons
 }
 
 void StagedArrays::fetch(size_t i) {
-  const auto bytes = static_cast<size_t>(views_[i].bytes());
-  if (views_[i].data != nullptr && bytes > 0) device_.copy_now(views_[i].data, originals_[i].data, bytes);
+  if (views_[i].data == nullptr || views_[i].size() == 0) return;
+  device_.copy_now(views_[i].data, originals_[i].data, static_cast<size_t>(views_[i].bytes()));
 }
 
 void StagedArrays::put_back(size_t i) {
-  const auto bytes = static_cast<size_t>(views_[i].bytes());
-  if (views_[i].data != nullptr && bytes > 0) device_.copy_now(originals_[i].data, views_[i].data, bytes);
+  if (views_[i].data == nullptr || views_[i].size() == 0) return;
+  device_.copy_now(originals_[i].data, views_[i].data, static_cast<size_t>(views_[i].bytes()));
 }
 
 StagedOutputs::StagedOutputs(engine::Engine& engine, Device device, std::span<const TensorView> views,

@@ -18,7 +18,9 @@ class StagedArrays {
  public:
   StagedArrays(engine::Engine& engine, Device device, std::span<const TensorView> views);
 
-  std::span<const TensorView> views() const noexcept { return views_; }  // on the host, undefined until fetched
+  std::span<const TensorView> views() const noexcept {
+    return views_;
+  }  // on the host, undefined until fetched
   void fetch(size_t i);
   void put_back(size_t i);
 

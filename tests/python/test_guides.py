@@ -38,10 +38,10 @@ ELSEWHERE = {
         ["cmake --preset cpu", "cmake --build --preset cpu"],
     ),
     "ctest --preset cpu -j2": (".ci/long", "headers", ["ctest --preset cpu"]),
-    "LD_PRELOAD=build-cuda/tests/libcuda_standin.so python -m pytest tests/python/test_gpu_stores.py": (
+    'LOOMIX_CUDA_LIBRARY=build/tests/standin/libloomix_cuda.so python -m pytest tests/ops/run.py --device "gpu(0)"': (
         ".ci/run",
         "cuda",
-        ["LD_PRELOAD", "tests/libcuda_standin.so", "-m pytest", "tests/python/test_gpu_stores.py"],
+        ["LOOMIX_CUDA_LIBRARY", "tests/standin/libloomix_cuda.so", "-m pytest", "tests/ops/run.py"],
     ),
     "python tools/memory_figure.py --svg docs/memory_plans.svg --mxnet MXNET_ENVIRONMENT/bin/python": (
         ".ci/long",

@@ -35,9 +35,9 @@ enum class State { fresh, runnable, at_barrier, in_exchange, done };
 
 struct Thread : Fibre {
   State state = State::fresh;
-  unsigned mask = 0;     // of the exchange
-  bool vote = false;     // at a counting barrier
-  int votes = 0;         // its result
+  unsigned mask = 0;       // of the exchange
+  bool vote = false;       // at a counting barrier
+  int votes = 0;           // its result
   context::fiber carrier;  // while it waits
 };
 
@@ -49,8 +49,10 @@ struct Warp {
 class Block {
  public:
   Block(const std::function<void()>& kernel, dim3 blocks, dim3 threads, size_t shared)
-      : kernel_(kernel), threads_(static_cast<size_t>(threads.x) * threads.y * threads.z),
-        warps_((threads_.size() + 31) / 32), shared_(shared + 64) {
+      : kernel_(kernel),
+        threads_(static_cast<size_t>(threads.x) * threads.y * threads.z),
+        warps_((threads_.size() + 31) / 32),
+        shared_(shared + 64) {
     for (size_t i = 0; i < threads_.size(); ++i) {
       Thread& thread = threads_[i];
       thread.place = static_cast<int>(i);
@@ -207,7 +209,8 @@ thread_local Block* Block::current = nullptr;
 void run_grid(dim3 blocks, dim3 threads, size_t shared, const std::function<void()>& kernel) {
   constexpr unsigned kMostThreads = 1024;
   constexpr size_t kMostShared = 227 * 1024;
-  if (threads.x * threads.y * threads.z > kMostThreads || blocks.y > 65535 || blocks.z > 65535 || shared > kMostShared)
+  if (threads.x * threads.y * threads.z > kMostThreads || blocks.y > 65535 || blocks.z > 65535 ||
+      shared > kMostShared)
     throw BrokenRule("a launch with more threads, blocks or shared memory than a device takes");
   const size_t count = static_cast<size_t>(blocks.x) * blocks.y * blocks.z;
   std::vector<size_t> order(count);

@@ -147,11 +147,12 @@ cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t 
   put_on(stream, [=] { std::memset(memory, value, bytes); });
   return status();
 }
-cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                              cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind, cudaStream_t stream) {
   put_on(stream, [=] {
     for (size_t row = 0; row < height; ++row)
-      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                  width);
   });
   return status();
 }

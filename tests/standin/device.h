@@ -32,7 +32,8 @@
 #define __constant__ static const
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define LOOMIX_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(loomix::standin::dynamic_shared())
+#define LOOMIX_DYNAMIC_SHARED(type, name) \
+  type* const name = static_cast<type*>(loomix::standin::dynamic_shared())
 
 namespace loomix::standin {
 
@@ -123,7 +124,9 @@ inline int __popcll(unsigned long long x) { return std::popcount(x); }
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
 inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
-inline int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned long long>(x)) + 1; }
+inline int __ffsll(long long x) {
+  return x == 0 ? 0 : std::countr_zero(static_cast<unsigned long long>(x)) + 1;
+}
 inline unsigned __brev(unsigned x) {
   unsigned y = 0;
   for (int i = 0; i < 32; ++i) y |= (x >> i & 1) << (31 - i);

@@ -214,7 +214,8 @@ class CudaRuntime final : public DeviceRuntime {
     check(cudaSetDevice(device_.id), "cudaSetDevice");
     const std::lock_guard lock(copy_mutex_);
     if (copy_stream_ == nullptr)
-      check(cudaStreamCreateWithPriority(&copy_stream_, cudaStreamNonBlocking, 0), "cudaStreamCreateWithPriority");
+      check(cudaStreamCreateWithPriority(&copy_stream_, cudaStreamNonBlocking, 0),
+            "cudaStreamCreateWithPriority");
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, copy_stream_), "cudaMemcpyAsync");
     check(cudaStreamSynchronize(copy_stream_), "a copy");
   }

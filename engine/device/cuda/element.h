@@ -16,9 +16,8 @@ namespace loomix::cuda {
 
 // Halves are computed in float, truth values as the bytes 0 and 1.
 template <class T>
-using Computed =
-    std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float,
-                       std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>;
+using Computed = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float,
+                                    std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>;
 
 __host__ __device__ inline float to_float(float16 x) {
 #ifdef __CUDA_ARCH__
@@ -125,8 +124,7 @@ struct MutableIntegerArray {
       case DType::int64: static_cast<int64_t*>(data)[i] = convert<int64_t>(value); break;
       case DType::int32: static_cast<int32_t*>(data)[i] = convert<int32_t>(value); break;
       case DType::int8:
-        static_cast<int8_t*>(data)[i] =
-            convert<int8_t>(value < -128 ? -128.0 : value > 127 ? 127.0 : value);
+        static_cast<int8_t*>(data)[i] = convert<int8_t>(value < -128 ? -128.0 : value > 127 ? 127.0 : value);
         break;
       case DType::boolean: static_cast<uint8_t*>(data)[i] = value != 0; break;
       default:
