@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "symbol/executor/constants.h"
 #include "symbol/executor/held_values.h"
 #include "symbol/executor/pass_log.h"
 #include "symbol/executor/program.h"
@@ -150,7 +151,6 @@ class BoundExecutor final : public RefCounted {
   struct Places {
     std::vector<ValueRef> arguments, auxiliary_states, gradients, outputs, heads;
   };
-  using Constants = std::map<const NodeInfo*, NDArray>;
   BoundExecutor(Runtime& runtime, const Symbol& symbol, Device device, BoundArrays arrays,
                 BindOptions options);
   void check_arrays() const;

@@ -37,7 +37,7 @@ Inference BoundExecutor::infer(const Graph& graph, const Constants& constants) c
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const NDArray* array = array_of(graph, id)) set({id, 0}, *array);
-    if (const auto at = constants.find(graph[id].info.get()); at != constants.end()) set({id, 0}, at->second);
+    if (const NDArray* array = constants.find(graph[id].info.get())) set({id, 0}, *array);
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (heads_[i] == graph[id].info) set({id, 0}, outputs_[i]);
     }
@@ -133,7 +133,7 @@ Graph BoundExecutor::simplified(Graph graph, bool training, Constants& constants
     return result;
   };
   Simplified simple = simplify(graph, known, evaluate, outputs_.size(), training);
-  for (auto& [info, array] : simple.constants) constants.emplace(info.get(), std::move(array));
+  for (auto& [info, array] : simple.constants) constants.add(std::move(info), std::move(array));
   end("simplify", simple.graph);
   return std::move(simple.graph);
 }
@@ -252,8 +252,8 @@ PlaceRequest BoundExecutor::place_request(const Graph& graph, const Constants& c
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const NDArray* array = array_of(graph, id)) request.variables.emplace_back(id, array->device());
-    if (const auto at = constants.find(graph[id].info.get()); at != constants.end())
-      request.variables.emplace_back(id, at->second.device());
+    if (const NDArray* array = constants.find(graph[id].info.get()))
+      request.variables.emplace_back(id, array->device());
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (heads_[i] == graph[id].info) request.variables.emplace_back(id, outputs_[i].device());
     }
@@ -316,8 +316,8 @@ Bindings BoundExecutor::bindings_for(const Graph& graph, std::span<const Device>
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
-    if (const auto at = constants.find(graph[id].info.get()); at != constants.end())
-      bindings.arrays.push_back({{id, 0}, at->second});
+    if (const NDArray* array = constants.find(graph[id].info.get()))
+      bindings.arrays.push_back({{id, 0}, *array});
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (!(heads_[i] == graph[id].info)) continue;
       if (head_gradients_[i].is_none())

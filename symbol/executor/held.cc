@@ -144,7 +144,7 @@ Graph BoundExecutor::restored(const Graph& graph, std::span<const std::string> k
     }
     auto info = make_ref<NodeInfo>();
     info->name = "held form";
-    constants.emplace(info.get(), std::move(held));
+    constants.add(info, std::move(held));
     const ValueRef input[] = {{made.add_variable(std::move(info)), 0}};
     instead[at] = made.add_op(*form->undo, form->attrs, input);
     gone[at] = false;
@@ -167,7 +167,7 @@ void BoundExecutor::hold(Graph graph, std::span<const Ref<const NodeInfo>> value
     if (!key.empty()) key += fmt::format("#{}", output.index);
     NDArray shared = key.empty() ? NDArray() : options_.held->find(key);
     if (!shared.is_none()) {
-      constants.emplace(values[i].get(), std::move(shared));
+      constants.add(values[i], std::move(shared));
       continue;
     }
     note_form(graph, output.node, keys, key);
@@ -194,8 +194,8 @@ void BoundExecutor::compute_held(Graph graph, std::span<const Ref<const NodeInfo
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!graph[id].is_variable()) continue;
     if (const NDArray* array = array_of(graph, id)) bindings.arrays.push_back({{id, 0}, *array});
-    if (const auto at = constants.find(graph[id].info.get()); at != constants.end())
-      bindings.arrays.push_back({{id, 0}, at->second});
+    if (const NDArray* array = constants.find(graph[id].info.get()))
+      bindings.arrays.push_back({{id, 0}, *array});
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const ValueRef output = graph.outputs[i];
@@ -204,7 +204,7 @@ void BoundExecutor::compute_held(Graph graph, std::span<const Ref<const NodeInfo
     held_.values.emplace_back(values[i], array);
     held_.keys.push_back(keys[i]);
     bindings.arrays.push_back({output, array});
-    constants.emplace(values[i].get(), std::move(array));
+    constants.add(values[i], std::move(array));
   }
   find_variables(graph, held_.places);
   const std::vector<Device> devices(static_cast<size_t>(graph.size()), device_);

@@ -50,7 +50,7 @@ class Simplifier {
     for (NodeId id = 0; id < graph_.size(); ++id) visit(id);
     for (ValueRef& output : result_.graph.outputs) {
       output = instead_[index_[output]];
-      if (constant_[output.node]) compute(output.node);
+      if (constant_[output.node]) make_variable(output.node);
     }
     result_.graph = prune(result_.graph);
     return std::move(result_);
@@ -65,7 +65,7 @@ class Simplifier {
     constant_[id] = is_constant(id);
     if (constant_[id]) return;  // computed when somebody needs it
     for (const ValueRef& input : inputs) {
-      if (constant_[input.node]) compute(input.node);
+      if (constant_[input.node]) make_variable(input.node);
     }
     if (!node.op || node.op->impure) return;
     if (std::ranges::any_of(inputs, [&](ValueRef v) { return changed_[v.node] != 0; })) return;
@@ -99,23 +99,40 @@ class Simplifier {
     return std::ranges::all_of(result_.graph.inputs(id), [&](ValueRef v) { return constant_[v.node] != 0; });
   }
 
-  const NDArray& compute(NodeId id) {
-    NDArray& array = arrays_[id];
-    if (!array.is_none()) return array;
+  const NDArray& compute(NodeId wanted) {
+    std::vector<NodeId> left{wanted};  // not by recursion: a chain may be long
     std::vector<NDArray> inputs;
-    for (const ValueRef& input : result_.graph.inputs(id)) inputs.push_back(compute(input.node));
-    const auto value = static_cast<size_t>(index_(id, 0));
-    array = evaluate_(graph_[id], inputs, known_.shapes[value], known_.dtypes[value]);
+    while (!left.empty()) {
+      const NodeId id = left.back();
+      const size_t known = left.size();
+      inputs.clear();
+      if (arrays_[id].is_none()) {
+        for (const ValueRef& input : result_.graph.inputs(id)) {
+          inputs.push_back(arrays_[input.node]);
+          if (inputs.back().is_none()) left.push_back(input.node);
+        }
+        if (left.size() > known) continue;
+        const auto value = static_cast<size_t>(index_(id, 0));
+        arrays_[id] = evaluate_(graph_[id], inputs, known_.shapes[value], known_.dtypes[value]);
+      }
+      left.pop_back();
+    }
+    return arrays_[wanted];
+  }
+
+  // The constant's node becomes a variable, which has the array.
+  void make_variable(NodeId id) {
+    Node& node = result_.graph[id];
+    if (node.is_variable()) return;
+    const NDArray& array = compute(id);
     auto info = make_ref<NodeInfo>();
     info->name = "constant " + graph_.name_of(id);
     result_.constants.emplace_back(info, array);
-    Node& node = result_.graph[id];
     node.op = nullptr;
     node.attrs.reset();
     node.info = std::move(info);
     node.num_inputs = 0;
     node.forward = -1;
-    return array;
   }
 
   bool is_same_kind(ValueRef value, NodeId id) const {

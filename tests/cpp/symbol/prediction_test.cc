@@ -258,6 +258,51 @@ TEST_F(Prediction, RandomNetworksEqualThePlainOnes) {
   EXPECT_GE(compared, 20);
 }
 
+// Constants of equal shapes, alone and in expressions, beside weights and in their place: a value that is another's shows.
+TEST_F(Prediction, ExecutorsThatShareHeldValuesKeepThemApart) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    const auto any = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
+    const auto column = [&](const Symbol& x, const char* shape) {
+      return op("Reshape", {{"shape", shape}}, {x});
+    };
+    std::vector<Symbol> constants;
+    for (int i = 0; i < 4; ++i) {
+      const std::string value = fmt::format("{}", 0.01 * (1 + any(40)));
+      const Symbol steps = op("_arange", {{"start", "0"}, {"stop", "16"}}, {});
+      constants.push_back(i % 2 == 0 ? op("_full", {{"shape", "(16,)"}, {"value", value}}, {})
+                                     : op("_mul_scalar", {{"scalar", value}}, {column(steps, "(-1,)")}));
+    }
+    const auto constant = [&] { return constants[static_cast<size_t>(any(4))]; };
+    Symbol x = Symbol::variable("data");
+    for (int i = 0; i < 4; ++i) {
+      x = conv(x, 16, 3);
+      if (any(2) == 0) x = norm(x, false);
+      if (any(2) == 0) x = op("broadcast_add", {}, {x, column(constant(), "(1, 16, 1, 1)")});
+      if (any(2) == 0) x = op("broadcast_mul", {}, {x, column(constant(), "(1, 1, 1, 16)")});
+      if (any(3) == 0)
+        x = op("Convolution", {{"kernel", "(1, 1)"}, {"num_filter", "16"}, {"num_group", "16"}},
+               {x, column(constant(), "(16, 1, 1, 1)"), constant()});
+    }
+    const Shape first{1, 16, 16, 16};
+    const auto reference = bind(x, first, false, seed);
+    const auto names = x.list_arguments();
+    BindOptions options;
+    options.held = make_ref<HeldValues>();
+    for (const std::string& name : names) options.fixed.push_back(name != "data");
+    for (const Shape& shape : {first, Shape{2, 16, 16, 16}, first, Shape{1, 16, 32, 16}}) {
+      BoundArrays arrays = reference->arrays();
+      arrays.arguments[0] = array(shape, Floats(static_cast<size_t>(shape.size()), 0.25f));
+      BindOptions without;
+      without.plan.fold_norm = without.plan.choose_layout = false;
+      const auto plain = BoundExecutor::bind(runtime_, x, Device::cpu(), arrays, without);
+      const auto sharing = BoundExecutor::bind(runtime_, x, Device::cpu(), arrays, options);
+      sharing->prepare();
+      EXPECT_LT(distance(predict(*sharing), predict(*plain)), 1e-5) << "seed " << seed << shape.to_string();
+    }
+  }
+}
+
 TEST_F(Prediction, HeldWeightsFollowTheirArguments) {
   const Symbol net = norm(conv(Symbol::variable("data"), 32, 3), false);
   const auto with = bind(net, {1, 16, 8, 8}, true), without = bind(net, {1, 16, 8, 8}, false);
