@@ -157,3 +157,65 @@ def test_lamb_is_written_as_mxnet_updates_it():
     assert optimizer.__getstate__()["aggregate_num"] == 45  # with 0, MXNet's updater fails
     again = pickle.loads(pickle.dumps(optimizer))
     assert again.aggregate_num == 0 and again.learning_rate == 0.5
+
+
+def training(optimizer, schedule, epochs, states=None, params=None, save=None):
+    """Parameters after some epochs of a Module, from saved ones if there are any."""
+    random = np.random.RandomState(1)
+    data, label = random.randn(24, 3).astype("float32"), random.randint(0, 2, 24).astype("float32")
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    batches = mx.io.NDArrayIter(data, label, 8)
+    module.bind(batches.provide_data, batches.provide_label)
+    start = {name: mx.nd.ones(shape) / 4 for name, shape in (("fc_weight", (2, 3)), ("fc_bias", (2,)))}
+    module.set_params(params or start, {})
+    settings = {"learning_rate": 0.1}
+    if schedule is not None:
+        settings["lr_scheduler"] = schedule()
+    module.init_optimizer(optimizer=optimizer, optimizer_params=settings)
+    if states is not None:
+        module.load_optimizer_states(states)
+    for _ in range(epochs):
+        batches.reset()
+        for batch in batches:
+            module.forward_backward(batch)
+            module.update()
+    if save is not None:
+        module.save_optimizer_states(save)
+    return {name: array.copy() for name, array in module.get_params()[0].items()}
+
+
+SCHEDULES = [
+    None,
+    lambda: mx.lr_scheduler.FactorScheduler(2, factor=0.5),
+    lambda: mx.lr_scheduler.MultiFactorScheduler([2, 5], factor=0.5, warmup_steps=3, warmup_begin_lr=0.01),
+    lambda: mx.lr_scheduler.PolyScheduler(max_update=11),
+    lambda: mx.lr_scheduler.CosineScheduler(max_update=11),
+]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "nadam", "lamb", "ftml", "lars", "lbsgd", "adamax"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_module_goes_on_from_its_states_as_without_the_stop(tmp_path, optimizer, schedule):
+    path = str(tmp_path / "states")
+    whole = training(optimizer, schedule, 3)
+    half = training(optimizer, schedule, 1, save=path)
+    rest = training(optimizer, schedule, 2, states=path, params=half)
+    assert all((rest[name] == whole[name]).asnumpy().all() for name in whole)
+
+
+def test_counts_lie_behind_what_mxnet_reads():
+    updater = some_states("adam")
+    data = updater.get_states()
+    other = mx.optimizer.get_updater(mx.optimizer.Adam())
+    other.set_states(data)
+    assert other.optimizer._index_update_count == {0: 1, 1: 1, "named": 1}
+    first = data[: max(place for _, _, place in pickletools.genops(data)) + 1]
+    assert len(first) < len(data)
+    other = mx.optimizer.get_updater(mx.optimizer.Adam(begin_num_update=7))
+    other.set_states(first)  # MXNet's own files end here
+    assert other.optimizer._index_update_count == {} and other.optimizer.num_update == 7
+    with pytest.raises(ValueError, match="no states file"):
+        other.set_states(data[:-3])
+    with pytest.raises(ValueError, match="no counts of updates"):
+        other.set_states(first + pickle.dumps({"num_update": 3}))

@@ -332,6 +332,8 @@ class Nadam(Optimizer):
     array([0.894, 2.106], dtype=float32)
     """
 
+    _progress_names = ("m_schedule",)
+
     def __init__(
         self,
         learning_rate: float = 0.001,

@@ -333,6 +333,34 @@ class Optimizer:
         """Each device counts its updates on its own."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
+    # What updates change beside states and counts.
+    _progress_names: ClassVar[tuple[str, ...]] = ()
+
+    def _progress(self) -> dict[str, Any]:
+        """How far this optimizer has come: with the states, all that another one needs to go on."""
+        own = {name: getattr(self, name) for name in self._progress_names}
+        return {"num_update": self.num_update, "counts": self._all_index_update_counts, "own": own}
+
+    def _set_progress(self, progress: dict[str, Any]) -> None:
+        """Goes on from where another one was; see :meth:`_progress`.
+
+        Raises
+        ------
+        ValueError
+            When it is no such dict.
+        """
+        number, counts, own = (progress.get(key) for key in ("num_update", "counts", "own"))
+        right = isinstance(number, int) and isinstance(counts, dict) and isinstance(own, dict)
+        if not right or not all(isinstance(part, dict) for part in counts.values()):  # type: ignore[union-attr]
+            raise MXNetValueError(
+                "[optimizer states] the file has no counts of updates behind its states; is it cut off?"
+            )
+        self.num_update, self._all_index_update_counts = number, counts
+        self._index_update_count = self._all_index_update_counts.setdefault(0, {})
+        for name in self._progress_names:
+            if name in own:
+                setattr(self, name, own[name])
+
     def _update_count(self, index: Any) -> None:
         for one in index if isinstance(index, (list, tuple)) else (index,):
             count = self._index_update_count.get(one, self.begin_num_update) + 1

@@ -267,6 +267,8 @@ class LARS(_MomentumState):
     array([1., 2.], dtype=float32)
     """
 
+    _progress_names = ("last_lr", "cur_lr")
+
     def __init__(
         self,
         momentum: float = 0.0,
@@ -365,6 +367,8 @@ class LBSGD(Optimizer):
     >>> weight.asnumpy().round(3)
     array([0.95, 2.05], dtype=float32)
     """
+
+    _progress_names = ("cumgrads", "lbmult")
 
     def __init__(
         self,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of optimizer states, as MXNet 1.9.1 writes and reads them.
 
-Such a file is a pickle: a dict from parameter to state, or a pair of that dict and the optimizer. A pickle
-can run any code when it is read, so the reader here knows arrays, optimizers, schedules and a few harmless
-containers, and refuses every other name. The writer uses MXNet's names for our classes.
+Such a file is a pickle: a dict from parameter to state, or a pair of that dict and the optimizer. Behind a dict alone,
+which says nothing of the optimizer, a second pickle tells how far it has come; MXNet reads up to there. A pickle can
+run any code when it is read, so the reader here knows arrays, optimizers, schedules and a few harmless containers, and
+refuses every other name. The writer uses MXNet's names for our classes.
 """
 
 from __future__ import annotations
@@ -128,15 +129,17 @@ def _resolve(value: Any) -> Any:
 
 
 def load_states(data: Any) -> Any:
-    """States, and the optimizer or None, from the bytes of a states file.
+    """States, the optimizer or None, and how far it has come or None, from the bytes of a states file.
 
     Raises
     ------
     ValueError
         When the bytes are not such a file, or ask for names that are not allowed.
     """
+    file = io.BytesIO(data)
     try:
-        value = _Reader(io.BytesIO(data)).load()
+        value = _Reader(file).load()
+        progress = _Reader(file).load() if file.tell() < len(data) else None
     except MXNetValueError:
         raise
     except Exception as error:
@@ -144,11 +147,12 @@ def load_states(data: Any) -> Any:
             f"[optimizer states] the bytes are no states file: {type(error).__name__}: {error}."
         ) from None
     states, optimizer = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
-    if not isinstance(states, dict) or not (optimizer is None or isinstance(optimizer, Optimizer)):
+    right = isinstance(states, dict) and (optimizer is None or isinstance(optimizer, Optimizer))
+    if not right or not (progress is None or isinstance(progress, dict)):
         raise MXNetValueError(
             "[optimizer states] the file holds no dict of states; is it another kind of pickle?"
         )
-    return _resolve(states), _resolve(optimizer)
+    return _resolve(states), _resolve(optimizer), _resolve(progress)
 
 
 def _shape_bytes(shape: Sequence[int]) -> bytes:
@@ -227,8 +231,11 @@ class _Writer(pickle._Pickler):  # the C pickler insists on importing what it na
         return _global("copyreg", "__newobj__"), (_global(module, name),), state
 
 
-def dump_states(states: Any, optimizer: Optimizer | None = None) -> bytes:
-    """The bytes of a states file: of the dict of states alone, or together with the optimizer."""
+def dump_states(states: Any, optimizer: Optimizer, with_settings: bool = False) -> bytes:
+    """The bytes of a states file: of the dict of states and how far the optimizer has come, or together with all of
+    it."""
     buffer = io.BytesIO()
-    _Writer(buffer, protocol=4).dump(states if optimizer is None else (states, optimizer))
+    _Writer(buffer, protocol=4).dump((states, optimizer) if with_settings else states)
+    if not with_settings:
+        _Writer(buffer, protocol=4).dump(optimizer._progress())
     return buffer.getvalue()

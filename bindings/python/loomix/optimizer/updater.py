@@ -103,17 +103,19 @@ class Updater:
         ValueError
             When the bytes are damaged, or name anything but arrays, optimizers and schedules.
         """
-        states, optimizer = load_states(states)
+        states, optimizer, progress = load_states(states)
         self.states = states
         if optimizer is not None:
             self.optimizer = optimizer
             self.aggregate_updates = optimizer.aggregate_num > 0
+        elif progress is not None:
+            self.optimizer._set_progress(progress)
         self.states_synced = dict.fromkeys(self.states, False)
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """All states as bytes that MXNet 1.9.1 reads, too; with ``dump_optimizer`` the optimizer's settings
-        follow."""
-        return dump_states(self.states, self.optimizer if dump_optimizer else None)
+        """All states and counts of updates as bytes that MXNet 1.9.1 reads, too; with ``dump_optimizer`` the
+        optimizer's settings follow."""
+        return dump_states(self.states, self.optimizer, dump_optimizer)
 
 
 def get_updater(optimizer: Optimizer) -> Any:
