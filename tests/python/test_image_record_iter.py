@@ -420,3 +420,23 @@ def test_detection_labels_that_make_no_sense(tmp_path):
         next(make_detection(tmp_path, label_pad_width=9)).data[0].asnumpy()
     with pytest.raises(ValueError, match="min_crop_scales has 2 numbers"):
         make_detection(tmp_path, min_crop_scales=(0.1, 0.2))
+
+
+def test_a_mean_image_that_is_not_there_is_made(rec, tmp_path):
+    path = str(tmp_path / "mean.bin")
+    plain = [b.data[0].asnumpy()[: 2 - b.pad] for b in make(rec, round_batch=False)]
+    mean = np.concatenate(plain).mean(0)
+    changed = make(rec, mean_img=path, scale=0.5, round_batch=False)
+    assert np.abs(mx.nd.load(path)["mean_img"].asnumpy() - mean).max() < 1e-4
+    for found, pixels in zip(changed, plain):
+        assert np.abs(found.data[0].asnumpy()[: len(pixels)] - (pixels - mean) * 0.5).max() < 1e-4
+    again = next(make(rec, mean_img=path)).data[0].asnumpy()  # from the file
+    assert np.abs(again - (plain[0] - mean)).max() < 1e-4
+
+
+def test_no_mean_image_of_no_images(tmp_path):
+    path = str(tmp_path / "damaged.rec")
+    write(path, [pack(0, 0, b"no image")])
+    with pytest.raises(OSError, match="expected a JPEG"):
+        make(path, mean_img=str(tmp_path / "mean.bin"), on_damage="skip")
+    assert not (tmp_path / "mean.bin").exists()

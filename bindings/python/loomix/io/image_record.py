@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base import MXNetTypeError
+from ..progress_bar import WorkBar
 from .base import DataDesc, warn_of_unknown
 from .files import MXDataIter
 
@@ -36,6 +39,34 @@ def _to_text(name: str, value: Any) -> Any:
     return str(value)
 
 
+# What a mean image is not made with: it is subtracted from pixels that are not normalised yet.
+_NORMALISATION = (
+    *(f"{what}_{channel}" for what in ("mean", "std") for channel in "rgba"),
+    *("mean_img", "scale", "max_random_contrast", "max_random_illumination"),
+)
+
+
+def _write_mean_image(kind: str, options: dict[str, Any], path: str) -> None:
+    """Writes the mean of all images, augmented and not normalised, as a file for ``mean_img``."""
+    from .. import _core
+    from .. import ndarray as nd
+    from ..model import write_whole
+
+    logging.info("[%s] mean_img %s is not there; the mean of all images is written to it.", kind, path)
+    given = [(name, value) for name, value in options.items() if name not in _NORMALISATION]
+    given = [*dict([*given, ("dtype", "float32"), ("round_batch", "False")]).items()]
+    pipeline = _core.BatchPipeline(kind, given)
+    total, count, bar = 0, 0, WorkBar(os.path.basename(path), None, "images")
+    try:
+        while pipeline.next():
+            images = pipeline.data().asnumpy()[: pipeline.batch_size() - pipeline.pad()]
+            total, count = total + images.sum(0, np.float64), count + len(images)
+            bar.show(count)
+    finally:
+        bar.clear()
+    write_whole(path, lambda name: nd.save(name, {"mean_img": nd.array(total / count, dtype="float32")}))
+
+
 class _PipelineIter(MXDataIter):
     """An iterator over batches that C++ makes."""
 
@@ -52,6 +83,9 @@ class _PipelineIter(MXDataIter):
             for name, value in kwargs.items()
             if value is not None and name in known
         ]
+        mean = dict(given).get("mean_img")
+        if mean and not os.path.exists(mean):
+            _write_mean_image(self._kind, dict(given), mean)
         self._pipeline = _core.BatchPipeline(self._kind, given)
         super().__init__(self._pipeline.batch_size())
         self._names = (data_name, label_name)
@@ -133,6 +167,8 @@ class ImageRecordIter(_PipelineIter):
         The augmentation.
     mean_r, mean_g, mean_b, std_r, std_g, std_b, scale : float
         The normalisation.
+    mean_img : str
+        File of a mean image, which is subtracted. It is made of all images, in a pass of its own, if it is not there.
     preprocess_threads : int
         How many threads decode at once.
     num_parts, part_index : int
