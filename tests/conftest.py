@@ -10,6 +10,9 @@ os.environ.setdefault("LOOMIX_VERIFY_PASSES", "1")
 _cache = tempfile.TemporaryDirectory(prefix="loomix_cache_")
 os.environ["LOOMIX_CACHE_DIR"] = _cache.name
 
+# No test asks a public store for files: where one is missing, that is an error at once.
+os.environ["MXNET_GLUON_REPO"] = "http://127.0.0.1:9/"
+
 # What a shell starts in the background ignores Ctrl-C, and so would the programs whose interruption is tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -94,6 +94,7 @@ def test_files_are_fetched_and_unpacked(tmp_path, monkeypatch):
         pretrained_archive_name_sha1 = {}
         _address = tmp_path.as_uri() + "/"
 
+    monkeypatch.delenv("MXNET_GLUON_REPO")
     with zipfile.ZipFile(tmp_path / "glove.6B.zip", "w") as archive:
         archive.writestr("glove.6B.50d.txt", "a 1 2\n")
     found = Published("glove.6B.50d.txt", str(tmp_path / "root"))

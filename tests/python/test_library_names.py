@@ -53,15 +53,13 @@ def test_addresses(monkeypatch):
     )
 
 
-def test_files_of_networks_by_their_sums(tmp_path, monkeypatch):
-    monkeypatch.setattr(model_store, "_model_sha1", {})
-    with pytest.raises(ValueError, match="no SHA-1 sum is known of 'net'"):
-        model_store.short_hash("net")
-    for name in ("net.params", "net-0123abcd.params"):
-        (tmp_path / name).touch()
-    assert model_store.get_model_file("net", str(tmp_path)).endswith("net.params")
-    model_store._model_sha1.update({"net": "0123abcd" * 5})
+def test_files_of_networks_that_nobody_published(tmp_path):
+    with pytest.raises(ValueError, match="no file is published"):
+        model_store.get_model_file("net", str(tmp_path))
+    (tmp_path / "net-0123abcd.params").touch()
     assert model_store.get_model_file("net", str(tmp_path)).endswith("net-0123abcd.params")
+    (tmp_path / "net.params").touch()
+    assert model_store.get_model_file("net", str(tmp_path)).endswith("net.params")
 
 
 def pickled_batch(samples, batchify_fn, dataset):

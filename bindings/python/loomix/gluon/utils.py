@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import socket
 import ssl
 import time
+import urllib.error
 import urllib.request
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,7 @@ from .. import ndarray as nd
 from .._arguments import as_number, as_whole, expect
 from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
 from ..context import as_context_list
+from ..progress_bar import WorkBar
 
 if TYPE_CHECKING:
     from collections import OrderedDict
@@ -129,8 +133,6 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     squares = [nd.sum(nd.square(array.astype("float32", copy=False))).as_in_context(ctx) for array in arrays]
     total = nd.sqrt(nd.add_n(*squares))
     if check_isfinite and not np.isfinite(total.asscalar()):
-        import warnings
-
         warnings.warn(
             "[clip_global_norm] the norm is not finite, so all gradients become NaN or 0.", stacklevel=2
         )
@@ -214,7 +216,8 @@ def download(
     >>> name = os.path.join(tempfile.mkdtemp(), "file")
     >>> with open(name, "w") as file:
     ...     _ = file.write("hello")
-    >>> copy = mx.gluon.utils.download(pathlib.Path(name).as_uri(), path=name + "-copy")
+    >>> copy = mx.gluon.utils.download(pathlib.Path(name).as_uri(), path=name + "-copy")  # doctest: +ELLIPSIS
+    Downloading ...-copy from file:///...
     >>> open(copy).read()
     'hello'
     """
@@ -230,15 +233,28 @@ def download(
     if not overwrite and os.path.exists(fname) and (not sha1_hash or check_sha1(fname, sha1_hash)):
         return fname
     os.makedirs(os.path.dirname(os.path.abspath(fname)), exist_ok=True)
+    if not verify_ssl:
+        warnings.warn("[download] verify_ssl is False: anybody may have changed the file.", stacklevel=2)
+    print(f"Downloading {fname} from {url}...")
     for attempt in range(retries + 1):
         try:
             _fetch(url, fname, sha1_hash, verify_ssl)
             return fname
         except (OSError, MXNetFileError) as error:
-            if attempt == retries:
-                raise MXNetFileError(f"[download] {url} could not be fetched: {error}") from error
+            if attempt == retries or _is_final(error):
+                raise MXNetFileError(
+                    f"[download] {url} could not be fetched: {error}. Without a network, put the file at {fname}."
+                ) from error
             time.sleep(min(2**attempt, 10))
     return fname
+
+
+def _is_final(error: OSError) -> bool:
+    """Whether trying again is of no use: there is no such file, or no way to the server."""
+    if isinstance(error, urllib.error.HTTPError):
+        return 400 <= error.code < 500 and error.code not in (408, 429)
+    reason = getattr(error, "reason", None)
+    return isinstance(reason, (ConnectionRefusedError, FileNotFoundError, socket.gaierror))
 
 
 def _get_repo_url() -> str:
@@ -259,8 +275,14 @@ def _fetch(url: str, fname: str, sha1_hash: str | None, verify_ssl: bool) -> Non
             urllib.request.urlopen(url, timeout=60, context=context) as source,
             open(temporary, "wb") as file,
         ):
-            while block := source.read(1 << 16):
-                file.write(block)
+            size = source.headers.get("Content-Length")
+            bar = WorkBar(os.path.basename(fname), int(size) if size else None, "bytes")
+            try:
+                while block := source.read(1 << 16):
+                    file.write(block)
+                    bar.show(file.tell())
+            finally:
+                bar.clear()
         if sha1_hash and not check_sha1(temporary, sha1_hash):
             raise MXNetFileError(f"the content does not have the SHA-1 {sha1_hash}")
         replace_file(temporary, fname)
@@ -299,12 +321,3 @@ def indented(text: str, spaces: int) -> str:
     """All lines but the first moved to the right."""
     first, *rest = text.split("\n")
     return "\n".join([first] + [" " * spaces + line for line in rest])
-
-
-def block_tree(block: Any) -> dict[str, Any]:
-    """Classes, places and own parameters of a block and its children."""
-    return {
-        "class": type(block).__name__,
-        "params": sorted(block._reg_params),
-        "children": {key: block_tree(child) for key, child in block._children.items()},
-    }

@@ -116,7 +116,7 @@ class _TokenEmbedding(vocab.Vocabulary):
     @classmethod
     def _pretrained_file(cls, root: str, name: str) -> str:
         """The path of a file that is known, which is fetched if it is not there."""
-        from ...gluon.utils import download
+        from ...gluon.utils import _get_repo_file_url, download
 
         if name not in cls.pretrained_file_name_sha1:
             known = ", ".join(cls.pretrained_file_name_sha1)
@@ -130,7 +130,10 @@ class _TokenEmbedding(vocab.Vocabulary):
         source = cls._download_name(name)
         target = os.path.join(folder, source.split("/")[-1])
         expected = cls.pretrained_archive_name_sha1.get(os.path.basename(target))
-        fetched = download(cls._address + source, target, sha1_hash=expected)
+        address = cls._address + source
+        if os.environ.get("MXNET_GLUON_REPO"):  # a store of one's own has them by name
+            address = _get_repo_file_url(f"gluon/embeddings/{cls.__name__.lower()}", source.split("/")[-1])
+        fetched = download(address, target, sha1_hash=expected)
         if fetched.endswith(".zip"):
             with zipfile.ZipFile(fetched) as archive:
                 archive.extract(name, folder)

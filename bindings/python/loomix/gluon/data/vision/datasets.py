@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets of images, from local files. Nothing is downloaded."""
+"""Data sets of images. Files that are not there are fetched."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import struct
+import tarfile
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .... import image, recordio
 from .... import ndarray as nd
-from ....base import MXNetFileError
+from ....base import MXNetFileError, data_dir
+from ...utils import _get_repo_file_url, download
 from ..dataset import Dataset, RecordFileDataset
 
 if TYPE_CHECKING:
@@ -22,13 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageRecordDataset"]
 
 
-_FASHION = os.path.join("~", ".mxnet", "datasets", "fashion-mnist")
+_ROOT = os.path.join(data_dir(), "datasets")
+_FASHION = os.path.join(_ROOT, "fashion-mnist")
 
 
 class _InMemory(Dataset):
     """Images and labels that are read whole when the data set is made."""
 
     _folders: tuple[str, ...] = ()  # tried after the given one
+    _namespace = ""  # its folder in the public store
+    _sums: ClassVar[dict[str, str]] = {}  # SHA-1 sums of the files there
 
     def __init__(self, root: str, transform: Callable[..., Any] | None) -> None:
         self._root = os.path.expanduser(root)
@@ -47,7 +53,7 @@ class _InMemory(Dataset):
         return len(self._label)
 
     def _find(self, *names: str) -> str:
-        """The first file that exists, in the given folder before others."""
+        """The first file that exists, in the given folder before others; else the first one is fetched there."""
         folders = (self._root, *self._folders)
         for folder in folders:
             for name in names:
@@ -60,10 +66,18 @@ class _InMemory(Dataset):
                             stacklevel=6,
                         )
                     return path
-        raise MXNetFileError(
-            f"[{type(self).__name__}] {' or '.join(names)} is not in {' or '.join(folders)}; put the data set's "
-            "files there, or give root. Nothing is downloaded."
-        )
+        try:
+            return self._fetch(names[0])
+        except OSError as error:
+            raise MXNetFileError(
+                f"[{type(self).__name__}] {' or '.join(names)} is not in {' or '.join(folders)}, and could not be "
+                f"fetched; put the data set's files there, or give root. {error}"
+            ) from error
+
+    def _fetch(self, name: str) -> str:
+        """Brings a file from the public store to the folder."""
+        address = _get_repo_file_url(f"gluon/dataset/{self._namespace}", name)
+        return download(address, os.path.join(self._root, name), sha1_hash=self._sums[name])
 
 
 def _read_idx(path: str) -> Any:
@@ -85,7 +99,7 @@ class MNIST(_InMemory):
     Parameters
     ----------
     root : str
-        The folder of the four files, compressed with gzip or not.
+        The folder of the four files, compressed with gzip or not; those that it lacks are fetched.
     train : bool
         Whether the 60,000 samples for training are read, not the 10,000 for tests.
     transform : function, optional
@@ -97,9 +111,17 @@ class MNIST(_InMemory):
     >>> pictures = mx.gluon.data.vision.MNIST(root="data/mnist")  # doctest: +SKIP
     """
 
+    _namespace = "mnist"
+    _sums: ClassVar[dict[str, str]] = {
+        "train-images-idx3-ubyte.gz": "6c95f4b05d2bf285e1bfb0e7960c31bd3b3f8a7d",
+        "train-labels-idx1-ubyte.gz": "2a80914081dc54586dbdf242f9805a6b8d2a15fc",
+        "t10k-images-idx3-ubyte.gz": "c3a25af1f52dad7f726cce8cacb138654b760d48",
+        "t10k-labels-idx1-ubyte.gz": "763e7fa3757d93b0cdec073cef058b2004252c17",
+    }
+
     def __init__(
         self,
-        root: str = os.path.join("~", ".mxnet", "datasets", "mnist"),
+        root: str = os.path.join(_ROOT, "mnist"),
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
@@ -125,7 +147,8 @@ class FashionMNIST(MNIST):
     Parameters
     ----------
     root : str
-        The folder of the four files. Those that it lacks are read from Debian's, with a warning where `root` is given.
+        The folder of the four files. Those that it lacks are read from Debian's, with a warning where `root` is given,
+        or fetched.
     train : bool
     transform : function, optional
 
@@ -136,6 +159,13 @@ class FashionMNIST(MNIST):
     """
 
     _folders = ("/usr/share/datasets/fashion-mnist",)
+    _namespace = "fashion-mnist"
+    _sums: ClassVar[dict[str, str]] = {
+        "train-images-idx3-ubyte.gz": "0cf37b0d40ed5169c6b3aba31069a9770ac9043d",
+        "train-labels-idx1-ubyte.gz": "236021d52f1e40852b06a4c3008d8de8aef1e40b",
+        "t10k-images-idx3-ubyte.gz": "626ed6a7c06dd17c0eec72fa3be1740f146a2863",
+        "t10k-labels-idx1-ubyte.gz": "17f9ab60e7257a1620f4ad76bbbaf857c3920701",
+    }
 
     def __init__(
         self,
@@ -152,7 +182,8 @@ class CIFAR10(_InMemory):
     Parameters
     ----------
     root : str
-        The folder of ``data_batch_1.bin`` and so on, or of the folder ``cifar-10-batches-bin``.
+        The folder of ``data_batch_1.bin`` and so on, or of the folder ``cifar-10-batches-bin``. An archive with what it
+        lacks is fetched.
     train : bool
         Whether the 50,000 samples for training are read, not the 10,000 for tests.
     transform : function, optional
@@ -165,10 +196,12 @@ class CIFAR10(_InMemory):
 
     _labels = 1  # bytes in front of each image
     _inside = "cifar-10-batches-bin"
+    _namespace = "cifar10"
+    _sums: ClassVar[dict[str, str]] = {"cifar-10-binary.tar.gz": "fab780a1e191a7eda0f345501ccd62d20f7ed891"}
 
     def __init__(
         self,
-        root: str = os.path.join("~", ".mxnet", "datasets", "cifar10"),
+        root: str = os.path.join(_ROOT, "cifar10"),
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
@@ -177,6 +210,21 @@ class CIFAR10(_InMemory):
 
     def _files(self) -> list[str]:
         return [f"data_batch_{i}.bin" for i in range(1, 6)] if self._train else ["test_batch.bin"]
+
+    def _fetch(self, name: str) -> str:
+        archive = super()._fetch(next(iter(self._sums)))
+        with tarfile.open(archive) as opened:
+            for member in opened:
+                base = os.path.basename(member.name)
+                if member.isfile() and base.endswith(".bin"):
+                    taken = opened.extractfile(member)
+                    assert taken is not None  # it is a file
+                    with taken, open(os.path.join(self._root, base), "wb") as file:
+                        shutil.copyfileobj(taken, file)
+        path = os.path.join(self._root, name)
+        if not os.path.exists(path):
+            raise MXNetFileError(f"[{type(self).__name__}] {archive} has no {name}.")
+        return path
 
     def _label_of(self, rows: Any) -> Any:
         return rows[:, 0]
@@ -205,7 +253,7 @@ class CIFAR100(CIFAR10):
     Parameters
     ----------
     root : str
-        The folder of ``train.bin`` and ``test.bin``.
+        The folder of ``train.bin`` and ``test.bin``; an archive with what it lacks is fetched.
     fine_label : bool
         Whether labels are kinds, not groups.
     train : bool
@@ -219,10 +267,12 @@ class CIFAR100(CIFAR10):
 
     _labels = 2
     _inside = "cifar-100-binary"
+    _namespace = "cifar100"
+    _sums: ClassVar[dict[str, str]] = {"cifar-100-binary.tar.gz": "a0bb982c76b83111308126cc779a992fa506b90b"}
 
     def __init__(
         self,
-        root: str = os.path.join("~", ".mxnet", "datasets", "cifar100"),
+        root: str = os.path.join(_ROOT, "cifar100"),
         fine_label: bool = False,
         train: bool = True,
         transform: Callable[..., Any] | None = None,

@@ -49,7 +49,7 @@ def alexnet(pretrained: bool = False, ctx: Any = cpu(), root: str = ROOT, **kwar
     Parameters
     ----------
     pretrained : bool
-        Whether its parameters are read from a local file.
+        Whether it gets its published parameters; see :func:`loomix.gluon.model_zoo.model_store.get_model_file`.
     ctx : Context
         Where to put them.
     root : str

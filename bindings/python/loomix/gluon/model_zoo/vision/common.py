@@ -6,14 +6,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ....base import data_dir
 from ....context import cpu
 from ...block import HybridBlock
-from ..model_store import get_model_file
+from .. import model_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = os.path.join("~", ".mxnet", "models")
+ROOT = os.path.join(data_dir(), "models")
 
 
 class Classifier(HybridBlock):
@@ -29,7 +30,7 @@ class Classifier(HybridBlock):
 def load(net: Any, name: str, pretrained: bool, ctx: Any, root: str) -> Any:
     """The network, with the parameters of its file if `pretrained`."""
     if pretrained:
-        net.load_parameters(get_model_file(name, root=root), ctx=ctx or cpu())
+        net.load_parameters(model_store.get_model_file(name, root=root), ctx=ctx or cpu())
     return net
 
 

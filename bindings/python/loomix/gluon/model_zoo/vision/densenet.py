@@ -115,7 +115,7 @@ def get_densenet(
     ----------
     num_layers : {121, 161, 169, 201}
     pretrained : bool
-        Whether its parameters are read from a local file.
+        Whether it gets its published parameters; see :func:`loomix.gluon.model_zoo.model_store.get_model_file`.
     ctx : Context
         Where to put them.
     root : str

@@ -140,7 +140,7 @@ def inception_v3(pretrained: bool = False, ctx: Any = cpu(), root: str = ROOT, *
     Parameters
     ----------
     pretrained : bool
-        Whether its parameters are read from a local file.
+        Whether it gets its published parameters; see :func:`loomix.gluon.model_zoo.model_store.get_model_file`.
     ctx : Context
         Where to put them.
     root : str

@@ -164,7 +164,7 @@ def get_mobilenet(
     multiplier : float
         A factor of the channels.
     pretrained : bool
-        Whether its parameters are read from a local file.
+        Whether it gets its published parameters; see :func:`loomix.gluon.model_zoo.model_store.get_model_file`.
     ctx : Context
         Where to put them.
     root : str
@@ -188,7 +188,7 @@ def get_mobilenet_v2(
     multiplier : float
         A factor of the channels.
     pretrained : bool
-        Whether its parameters are read from a local file.
+        Whether it gets its published parameters; see :func:`loomix.gluon.model_zoo.model_store.get_model_file`.
     ctx : Context
         Where to put them.
     root : str

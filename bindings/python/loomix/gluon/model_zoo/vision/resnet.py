@@ -346,7 +346,7 @@ def get_resnet(
     version : {1, 2}
     num_layers : {18, 34, 50, 101, 152}
     pretrained : bool
-        Whether its parameters are read from a local file.
+        Whether it gets its published parameters; see :func:`loomix.gluon.model_zoo.model_store.get_model_file`.
     ctx : Context
         Where to put them.
     root : str

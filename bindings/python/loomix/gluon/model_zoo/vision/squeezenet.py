@@ -82,7 +82,7 @@ def get_squeezenet(
     ----------
     version : {'1.0', '1.1'}
     pretrained : bool
-        Whether its parameters are read from a local file.
+        Whether it gets its published parameters; see :func:`loomix.gluon.model_zoo.model_store.get_model_file`.
     ctx : Context
         Where to put them.
     root : str

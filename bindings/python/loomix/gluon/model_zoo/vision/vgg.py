@@ -81,7 +81,7 @@ def get_vgg(
     ----------
     num_layers : {11, 13, 16, 19}
     pretrained : bool
-        Whether its parameters are read from a local file.
+        Whether it gets its published parameters; see :func:`loomix.gluon.model_zoo.model_store.get_model_file`.
     ctx : Context
         Where to put them.
     root : str
