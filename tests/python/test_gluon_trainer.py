@@ -186,17 +186,20 @@ def test_parameters_of_rows(tmp_path):
         out.backward()
         assert net.weight.grad().indices.asnumpy().tolist() == sorted(set(columns))
         trainer.step(1)
-    rows = net.weight.data().asnumpy()[:, 0]
+    everything = nd.arange(6, dtype="int64")
+    rows = net.weight.row_sparse_data(everything).asnumpy()[:, 0]
     assert rows[[0, 2, 3, 5]].tolist() == [1, 1, 1, 1]
     # Of row 4: 1 - (1 + 0.1) = -0.1, then 0.9 * -1.1 - (2 - 0.01) = -2.98 more.
     np.testing.assert_allclose(rows[[1, 4]], [-0.1, -3.08], rtol=1e-5)
-    nd.save(str(tmp_path / "rows"), {"weight": net.weight.data().tostype("row_sparse")})  # as MXNet saves it
+    net.save_parameters(str(tmp_path / "rows"))
+    assert nd.load(str(tmp_path / "rows"))["weight"].stype == "row_sparse"  # as MXNet saves it
     other = Linear(prefix="other_")
     other.load_parameters(str(tmp_path / "rows"))
-    assert other.weight.data().asnumpy()[:, 0].tolist() == rows.tolist()
+    gluon.Trainer(other.collect_params(), "sgd")
+    assert other.weight.row_sparse_data(everything).asnumpy()[:, 0].tolist() == rows.tolist()
     with pytest.raises(ValueError, match="stype of Parameter 'w' is 'csr'"):
         gluon.Parameter("w", shape=(2, 2), stype="csr")
-    with pytest.raises(RuntimeError, match="row_sparse_data.*'dense_weight' was not made with"):
+    with pytest.raises(RuntimeError, match="row_sparse_data.*'dense_weight' has the storage type 'default'"):
         gluon.nn.Dense(1, prefix="dense_").weight.row_sparse_data(nd.array([0]))
 
 

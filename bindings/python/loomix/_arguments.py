@@ -25,6 +25,7 @@ __all__ = [
     "as_path",
     "as_shape",
     "as_whole",
+    "element_type",
     "expect",
     "settings",
     "suggests",
@@ -209,3 +210,10 @@ def as_mapping(
     """``value``, which must be a dict or None; None gives an empty one."""
     expect(value is None or isinstance(value, Mapping), who, what, value, wanted)
     return {} if value is None else value
+
+
+def element_type(dtype: Any) -> Any:
+    """What names an element type: float32 for None, and the type of an array or of whatever else has one."""
+    if dtype is None:
+        return np.float32
+    return dtype if isinstance(dtype, (type, str, np.dtype)) else getattr(dtype, "dtype", dtype)

@@ -242,6 +242,19 @@ def _create_kvstore(kvstore: str | KVStore | None, num_device: int, arg_params: 
     return store, on_store and store is not None
 
 
+def _create_sparse_kvstore(kvstore: Any) -> Any:
+    """The store for parameters that are row_sparse, which it keeps and updates; see :func:`_create_kvstore`."""
+    from .kvstore import KVStoreBase, create
+
+    store = create(kvstore) if isinstance(kvstore, str) else kvstore
+    if not isinstance(store, KVStoreBase) or not store.is_capable(KVStoreBase.OPTIMIZER):
+        raise MXNetTypeError(
+            f"[kvstore] got {kvstore!r} for parameters that are row_sparse; expected a KVStore that runs the "
+            "optimizer, or the name of its type."
+        )
+    return store, True
+
+
 def _initialize_kvstore(
     kvstore: Any, param_arrays: Any, arg_params: Any, param_names: Any, update_on_kvstore: bool
 ) -> None:

@@ -24,7 +24,7 @@ from ..model import write_whole
 from .error_place import add_place
 from .parameter import Parameter, ParameterDict
 from .parameter_dict import brief
-from .utils import HookHandle, block_tree, indented
+from .utils import HookHandle, indented
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,6 +93,15 @@ class _BlockScope:
         if not self._block._empty_prefix:
             _BlockScope._naming.scope, manager = self._outer.pop()
             manager.__exit__(*exc_info)
+
+
+def _hides_block(value: Any, children: set[int]) -> bool:
+    """Whether nested lists, tuples and dicts hold a block that is none of these."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_hides_block(item, children) for item in value)
+    return isinstance(value, Block) and id(value) not in children
 
 
 _FLAGS = (
@@ -227,6 +236,7 @@ class Block:
         select : str, optional
             A regular expression: only parameters whose names it matches, from their start.
         """
+        self._warn_of_hidden_blocks()
         found = ParameterDict(self._params.prefix)
         if select is None:
             found.update(self.params)
@@ -241,6 +251,21 @@ class Block:
         for child in self._children.values():
             found.update(child.collect_params(select))
         return found
+
+    def _warn_of_hidden_blocks(self) -> None:
+        """Blocks in a list, tuple or dict are no children, so their parameters are not found."""
+        children = {id(child) for child in self._children.values()}
+        for key, value in self.__dict__.items():
+            if (
+                key != "_children"
+                and isinstance(value, (list, tuple, dict))
+                and _hides_block(value, children)
+            ):
+                warnings.warn(
+                    f"[Block] {type(self).__name__}.{key} is a {type(value).__name__} with blocks that are no children "
+                    "of this block, so their parameters are left out; use register_child or a Sequential.",
+                    stacklevel=3,
+                )
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Parameters by their places in the tree of blocks: "0.weight"."""
@@ -381,7 +406,9 @@ class Block:
     def save(self, prefix: str) -> None:
         """Writes the parameters to PREFIX-model.params and the tree of blocks to PREFIX-model.json, for
         :meth:`load`."""
-        text = json.dumps(block_tree(self), indent=2)
+        from .saved_blocks import describe_blocks  # it knows hybrid blocks
+
+        text = json.dumps(describe_blocks(self))
         self.save_parameters(f"{prefix}-model.params")
 
         def write(path: str) -> None:
@@ -391,20 +418,20 @@ class Block:
         write_whole(f"{prefix}-model.json", write)
 
     def load(self, prefix: str) -> None:
-        """Reads what :meth:`save` wrote, into a network with the same tree of blocks.
+        """Reads what :meth:`save` wrote, into a network that is made in the same way.
+
+        Blocks and parameters get the names that they had, and what was compiled is compiled again.
 
         Raises
         ------
         ValueError
-            When the trees differ.
+            When the network has other blocks.
         """
+        from .saved_blocks import restore_blocks
+
         with open(f"{prefix}-model.json", encoding="utf-8") as file:
             saved = json.load(file)
-        if saved != block_tree(self):
-            raise AssertedError(
-                f"[Block.load] {prefix}-model.json holds another network than block '{self.name}': the "
-                "classes of the blocks, their places or their parameters differ."
-            )
+        restore_blocks(self, saved, f"{prefix}-model.json")
         self.load_parameters(f"{prefix}-model.params")
 
     # ---- children and hooks ----

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core, autograd, initializer, symbol
+from .. import _core, autograd, initializer, symbol, util
 from .. import ndarray as nd
 from .._arguments import as_shape, expect
-from ..base import AssertedError, AssertedShapeError, MXNetError
+from ..base import AssertedError, AssertedShapeError, MXNetError, StateError
 from ..context import Context, as_context_list, cpu, current_context
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Parameter:
     differentiable : bool
         False for what has no gradient, such as moving averages.
     stype : {'default', 'row_sparse'}
-        Values are dense in any case; with 'row_sparse', :meth:`row_sparse_data` gives them.
+        Storage type of the values; with 'row_sparse', a ``Trainer`` keeps them, and :meth:`row_sparse_data` gives rows.
     grad_stype : {'default', 'row_sparse'}
         Storage type of the gradient.
 
@@ -120,7 +120,7 @@ class Parameter:
         self._data: list[NDArray] | None = None
         self._grad: list[NDArray] | None = None
         self._seen: list[int] = []  # versions of the gradients that an update has used
-        self._deferred: tuple[Any, list[Context], Any, NDArray | None] | None = None
+        self._deferred_init: tuple[Any, ...] = ()  # initializer, devices, default initializer, values
         self._var: Symbol | None = None
         self._trainer: Any = None
         self._differentiable = differentiable
@@ -172,7 +172,9 @@ class Parameter:
 
     @property
     def shape(self) -> Any:
-        """The shape; 0 stands for sizes that are not known yet."""
+        """The shape; 0 stands for sizes that are not known yet, under NumPy's semantics of shapes -1."""
+        if self._shape is not None and util.is_np_shape():
+            return tuple(-1 if size == 0 else size for size in self._shape)
         return self._shape
 
     @shape.setter
@@ -186,7 +188,7 @@ class Parameter:
 
     @property
     def stype(self) -> str:
-        """The storage type that was asked for; values are dense in any case."""
+        """The storage type of the values."""
         return self._stype
 
     @property
@@ -204,7 +206,7 @@ class Parameter:
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
                 init=self.init,
-                stype="default",
+                stype=self._stype,
             )
         return self._var
 
@@ -245,27 +247,27 @@ class Parameter:
                     f"[Parameter] Parameter '{self.name}' of shape {self.shape} cannot be initialized: expected sizes "
                     "above 0, or allow_deferred_init=True."
                 )
-            self._deferred = (init, contexts, default_init, None)
+            self._deferred_init = (init, contexts, default_init, None)
             return
-        self._deferred = (init, contexts, default_init, None)
+        self._deferred_init = (init, contexts, default_init, None)
         self._finish_deferred_init()
 
     def _finish_deferred_init(self) -> None:
-        if self._deferred is None:
+        if not self._deferred_init:
             return
-        init, contexts, default_init, data = self._deferred
+        init, contexts, default_init, data = self._deferred_init
         if not _known(self.shape):
             raise AssertedError(
                 f"[Parameter] Parameter '{self.name}' has shape {self.shape}, whose zeros no input has filled in; run "
                 "the block on a batch, or give the layer its in_units, in_channels and so on."
             )
-        self._deferred = None
+        self._deferred_init = ()
         with autograd.pause():
             if data is None:
                 data = nd.zeros(self.shape, dtype=self.dtype, ctx=cpu())
                 desc = initializer.InitDesc(self.name, {"__init__": init})
                 initializer.create(default_init)(desc, data)
-            self._init_data(data, contexts)
+            self._init_data(data if data.stype == self._stype else data.tostype(self._stype), contexts)
 
     def _init_data(self, data: NDArray, contexts: list[Context]) -> None:
         self._data = [data.copyto(ctx) for ctx in contexts]
@@ -298,8 +300,8 @@ class Parameter:
         source: str | None = None,
     ) -> None:
         """Takes over values from a file; errors say which parameter `where` this is, and the `source` of the values."""
-        if data.stype != "default":
-            data = data.tostype("default")
+        if data.stype != self._stype:
+            data = data.tostype(self._stype)
         where = where or f"'{self.name}'"
         saved = "the saved values have" if source is None else f"its values in {source} have"
         if self.shape is not None and not _same_shape(self.shape, data.shape):
@@ -321,14 +323,14 @@ class Parameter:
             )
         contexts = None if ctx is None else _contexts(ctx)
         if self._data is None:
-            if self._deferred is not None:
-                if contexts is not None and set(contexts) != set(self._deferred[1]):
+            if self._deferred_init:
+                if contexts is not None and set(contexts) != set(self._deferred_init[1]):
                     raise AssertedError(
                         f"[Parameter] Parameter {where} is to be loaded to {contexts}, but was initialized for "
                         f"{self.list_ctx()}."
                     )
-                contexts = self._deferred[1]
-            self._deferred = None
+                contexts = self._deferred_init[1]
+            self._deferred_init = ()
             self._init_data(data, contexts or [cpu()])
             return
         if contexts is not None and set(contexts) != set(self.list_ctx()):
@@ -343,7 +345,7 @@ class Parameter:
     def _check(self, arrays: list[NDArray] | None) -> list[NDArray]:
         if arrays is not None:
             return arrays
-        if self._deferred is not None:
+        if self._deferred_init:
             raise DeferredInitializationError(
                 f"[Parameter] Parameter '{self.name}' has no values yet: its shape, {self.shape} so far, follows from "
                 "the first batch. Run the block on one, or give the layer its in_units, in_channels and so on."
@@ -365,29 +367,55 @@ class Parameter:
             f"{[array.context for array in arrays]}."
         )
 
+    def _check_stype(self, is_sparse: bool, what: str, instead: str) -> None:
+        if (self._stype != "default") != is_sparse:
+            raise MXNetError(
+                f"[Parameter.{what}] Parameter '{self.name}' has the storage type '{self._stype}'; use {instead}."
+            )
+
     def data(self, ctx: Context | None = None) -> NDArray:
         """The array on a device, by default the only one or that of the current device."""
+        if self._stype != "default":
+            self._check_stype(False, "data", "row_sparse_data(row_id)")
         return self._at(self._data, ctx)
 
     def list_data(self) -> list[NDArray]:
         """The arrays on all devices."""
+        self._check_stype(False, "list_data", "list_row_sparse_data(row_id)")
         return self._check(self._data)
 
-    def _check_rows(self, what: str, instead: str) -> None:
-        if self._stype != "row_sparse":
+    def _pull_rows(self, out: Any, row_id: NDArray) -> None:
+        expect(isinstance(row_id, nd.NDArray), "Parameter.row_sparse_data", "row_id", row_id, "an NDArray")
+        if self._trainer is None:
             raise MXNetError(
-                f"[Parameter.{what}] Parameter '{self.name}' was not made with stype='row_sparse'; use {instead}()."
+                f"[Parameter.row_sparse_data] Parameter '{self.name}' is in no Trainer yet, which keeps all of its "
+                "rows; make the Trainer first."
             )
+        self._trainer._row_sparse_pull(self, out, row_id)
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
-        """The array on the device of `row_id`, which says what rows are wanted: these are among its rows."""
-        self._check_rows("row_sparse_data", "data")
-        return self.data(row_id.context)
+        """The array on the device of `row_id`, with the rows of these numbers as the ``Trainer`` has them."""
+        self._check_stype(True, "row_sparse_data", "data()")
+        expect(isinstance(row_id, nd.NDArray), "Parameter.row_sparse_data", "row_id", row_id, "an NDArray")
+        array = self._at(self._data, row_id.context)
+        self._pull_rows(array, row_id)
+        return array
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
         """As :meth:`row_sparse_data`, on all devices."""
-        self._check_rows("list_row_sparse_data", "list_data")
-        return self.list_data()
+        self._check_stype(True, "list_row_sparse_data", "list_data()")
+        arrays = self._check(self._data)
+        self._pull_rows(arrays, row_id)
+        return arrays
+
+    def _set_trainer(self, trainer: Any) -> None:
+        """Takes note of the trainer that updates this parameter."""
+        if self._stype != "default" and self._trainer is not None and trainer not in (None, self._trainer):
+            raise MXNetError(
+                f"[Trainer] Parameter '{self.name}' of storage type '{self._stype}' is in another Trainer, which keeps "
+                "its rows; expected one Trainer for it."
+            )
+        self._trainer = trainer
 
     def _check_grad(self) -> None:
         if self._data is not None and self._grad is None:
@@ -408,8 +436,8 @@ class Parameter:
     def list_ctx(self) -> list[Context]:
         """The devices."""
         if self._data is None:
-            if self._deferred is not None:
-                return self._deferred[1]
+            if self._deferred_init:
+                return self._deferred_init[1]
             raise MXNetError(_NOT_INITIALIZED.format(self.name))
         return [array.context for array in self._data]
 
@@ -418,11 +446,11 @@ class Parameter:
         expect(hasattr(data, "shape"), "Parameter.set_data", f"the data of '{self.name}'", data, "an array")
         self.shape = data.shape
         if self._data is None:
-            if self._deferred is None:
-                raise MXNetError(_NOT_INITIALIZED.format(self.name))
+            if not self._deferred_init:
+                raise StateError(_NOT_INITIALIZED.format(self.name))
             if not isinstance(data, nd.NDArray):
                 data = nd.array(data, dtype=self.dtype)
-            self._deferred = (*self._deferred[:3], data)
+            self._deferred_init = (*self._deferred_init[:3], data)
             return
         trainer = self._trainer
         if trainer is not None and trainer._kv_initialized and trainer._update_on_kvstore:
@@ -446,17 +474,22 @@ class Parameter:
         """Moves the parameter to other devices."""
         contexts = _contexts(ctx)
         if self._data is not None:
-            self._init_data(self._reduce(), contexts)
-        elif self._deferred is not None:
-            init, _, default_init, data = self._deferred
-            self._deferred = (init, contexts, default_init, data)
+            with autograd.pause():
+                self._init_data(self._reduce(), contexts)
+        elif self._deferred_init:
+            init, _, default_init, data = self._deferred_init
+            self._deferred_init = (init, contexts, default_init, data)
         else:
             raise AssertedError(
                 f"[Parameter.reset_ctx] Parameter '{self.name}' is not initialized; there is nothing to move."
             )
 
     def _reduce(self) -> NDArray:
-        """The mean of the arrays on all devices, on the host."""
+        """The mean of the arrays on all devices, on the host; of a row_sparse one all rows."""
+        if self._stype != "default" and self._trainer is not None:
+            rows = nd.zeros(self.shape, stype=self._stype, dtype=self.dtype)
+            self._trainer._row_sparse_pull(self, rows, nd.arange(self.shape[0], dtype="int64"))
+            return rows
         arrays = [array.copyto(cpu()) for array in self._check(self._data)]
         return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
 

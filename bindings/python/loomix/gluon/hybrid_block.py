@@ -10,11 +10,13 @@ import numpy as np
 
 from .. import _core, symbol
 from .. import ndarray as nd
+from .._arguments import as_whole
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError, StateError
 from ..context import Context, current_context
 from ..engine import as_bulk_size
 from ..executor import check_budget
 from ..model import checkpoint_name, write_whole
+from ..ndarray.sparse import BaseSparseNDArray
 from ..symbol.symbol import check_backend
 from .base_block import Block, check_flags
 from .error_place import returned_nothing
@@ -151,6 +153,7 @@ class HybridBlock(Block):
             non-hybrid block gives it to each of the blocks below that are compiled.
         """
         check_flags({"backend": backend, **kwargs})
+        as_whole("hybridize", "inline_limit", inline_limit, least=0)
         self._memory_budget = check_budget("hybridize", memory_budget)
         if backend is not None:
             check_backend("hybridize", backend, kwargs)
@@ -296,8 +299,9 @@ class HybridBlock(Block):
         """The inputs and the outputs as symbols."""
         if self._graph is None:
             leaves, self._in_format = flatten(args, "input", (nd.NDArray, symbol.Symbol))
-            names = ["data"] if len(leaves) == 1 else [f"data{i}" for i in range(len(leaves))]
-            inputs = [None if leaf is None else symbol.var(item) for leaf, item in zip(leaves, names)]
+            given = sum(leaf is not None for leaf in leaves)
+            names = iter(["data"] if given == 1 else [f"data{i}" for i in range(given)])
+            inputs = [None if leaf is None else symbol.var(next(names)) for leaf in leaves]
             grouped = regroup(list(inputs), self._in_format)
             params = {key: param.var() for key, param in self._reg_params.items()}
             with self.name_scope():
@@ -338,12 +342,13 @@ class HybridBlock(Block):
         leaves, form = flatten(args, "input", (nd.NDArray,))
         if self._cached is None:
             self._build_cache(*args)
-        if form != self._in_format:
+        if form != self._in_format and not _differs_in_none(form, self._in_format):
             raise MXNetValueError(
                 f"[HybridBlock] the inputs of block '{self.name}' are nested as {form}, but were as {self._in_format} "
                 "when its graph was made; call hybridize() again before calls with other inputs."
             )
         ctx = next(leaf for leaf in leaves if leaf is not None).context
+        leaves = [leaf if leaf is None else leaf.as_in_context(ctx) for leaf in leaves]
         try:
             inputs = [leaves[s] if isinstance(s, int) else s.data(ctx) for s in self._sources]
         except DeferredInitializationError:
@@ -418,8 +423,14 @@ class HybridBlock(Block):
         first = x
         if not isinstance(x, nd.NDArray):
             first = next((leaf for leaf in _leaves((x, *args)) if leaf is not None), None)
+            if first is None:
+                raise MXNetValueError(
+                    f"[HybridBlock] block '{self.name}' got None for each input; expected an NDArray or a Symbol."
+                )
+        if args and isinstance(first, (nd.NDArray, symbol.Symbol)):
+            self._check_kinds(first, x, *args)
         if isinstance(first, nd.NDArray):
-            if self._active:
+            if self._active and not _has_sparse((x, *args)):  # graphs are compiled for dense arrays
                 return self._call_cached_op(x, *args)
             return self._forward_arrays(first.context, x, *args)
         if not isinstance(first, symbol.Symbol):
@@ -433,6 +444,13 @@ class HybridBlock(Block):
         if out is None:
             raise returned_nothing(self, "hybrid_forward", "a Symbol, or a list of them")
         return out
+
+    def _check_kinds(self, first: Any, *args: Any) -> None:
+        other = symbol.Symbol if isinstance(first, nd.NDArray) else nd.NDArray
+        if any(isinstance(leaf, other) for leaf in _leaves(args)):
+            raise MXNetValueError(
+                f"[HybridBlock] block '{self.name}' got NDArrays and Symbols in one call; expected one kind of inputs."
+            )
 
     def _forward_arrays(self, ctx: Context, *args: Any) -> Any:
         if current_context() == ctx:
@@ -482,6 +500,17 @@ class HybridBlock(Block):
         }
         write_whole(files[1], lambda name: nd.save(name, arrays))
         return files
+
+
+def _has_sparse(args: Any) -> bool:
+    return any(isinstance(item, BaseSparseNDArray) for item in _leaves(args))
+
+
+def _differs_in_none(form: Any, other: Any) -> bool:
+    """Whether one call only leaves out arguments at the end that are None in the other."""
+    shorter, longer = sorted((form, other), key=len)
+    rest = longer[len(shorter) :]
+    return bool(rest) and shorter == longer[: len(shorter)] and all(item == -1 for item in rest)
 
 
 def _what(x: Any, first: Any) -> str:

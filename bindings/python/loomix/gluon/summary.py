@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..base import MXNetError
+from ..base import StateError
 from ..symbol import Symbol
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def print_summary(block: Block, inputs: tuple[Any, ...]) -> None:
 
     def watch(layer: Block) -> None:
         if getattr(layer, "_active", False):
-            raise MXNetError(
+            raise StateError(
                 f"[summary] block '{layer.name}' is hybridized, so its layers do not run one by one; call "
                 "hybridize(False) first."
             )

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core, symbol
 from .. import ndarray as nd
-from ..base import MXNetValueError
+from ..base import AssertedError, MXNetValueError
 from ..context import cpu
 from .hybrid_block import HybridBlock, flatten, regroup
 from .parameter import Parameter, ParameterDict
@@ -115,6 +115,10 @@ class SymbolBlock(HybridBlock):
         own = self._params._find(item)
         if own is not None:
             return
+        if attrs.get("__storage_type__", "0") != "0":
+            raise AssertedError(
+                f"[SymbolBlock] the variable '{item}' is sparse; expected parameters of the storage type 'default'."
+            )
         settings: dict[str, Any] = {"allow_deferred_init": True}
         if "__dtype__" in attrs:
             settings["dtype"] = _DTYPES.get(attrs["__dtype__"], np.float32)

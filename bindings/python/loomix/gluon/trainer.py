@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .. import optimizer as opt
 from .._arguments import as_number, settings, suggests
 from ..base import AssertedError, MXNetError
-from ..model import _create_kvstore, read_whole, write_whole
+from ..kvstore import KVStore
+from ..model import _create_kvstore, _create_sparse_kvstore, read_whole, write_whole
 from .parameter import Parameter, ParameterDict
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from ..context import Context
     from ..contrib.amp.loss_scaler import LossScaler
-    from ..kvstore import KVStore
     from ..optimizer import Optimizer
 
 __all__ = ["Trainer"]
@@ -84,8 +84,9 @@ class Trainer:
                 raise AssertedError(f"[Trainer] Parameter '{param.name}' is given twice.")
             self._param2idx[id(param)] = i
             self._params.append(param)
-            param._trainer = self
+            param._set_trainer(self)
         self._compression_params = compression_params
+        self._contains_sparse_weight = any(param._stype != "default" for param in self._params)
         self._contexts = self._check_contexts()
         self._init_optimizer(optimizer, settings("Trainer", "optimizer_params", optimizer_params or {}))
         self._scale = self._optimizer.rescale_grad
@@ -140,8 +141,20 @@ class Trainer:
 
     def _init_kvstore(self) -> None:
         wanted = self._update_asked
-        arrays = {param.name: param.list_data()[0] for param in self._params if param._data is not None}
-        store, on_store = _create_kvstore(self._kvstore_asked, len(self._contexts), arrays)
+        if self._contains_sparse_weight:  # the store keeps all rows, whatever the devices have of them
+            if wanted is False:
+                raise AssertedError(
+                    "[Trainer] update_on_kvstore is False, but a parameter is row_sparse, whose rows a store keeps and "
+                    "updates; expected True or None."
+                )
+            store, on_store = _create_sparse_kvstore(self._kvstore_asked)
+        else:
+            arrays = {param.name: param._data[0] for param in self._params if param._data is not None}
+            store, on_store = _create_kvstore(self._kvstore_asked, len(self._contexts), arrays)
+            if store is not None and any(param._grad_stype != "default" for param in self._params):
+                on_store = (
+                    "dist" in store.type
+                )  # as MXNet has it: devices update the rows of sparse gradients
         self._distributed = store is not None and "dist" in store.type
         if store is not None:
             is_async = self._distributed and "async" in store.type
@@ -162,18 +175,26 @@ class Trainer:
                 store.set_gradient_compression(self._compression_params)
             if on_store:
                 store.set_optimizer(self._optimizer)
-        self._kvstore, self._update_on_kvstore = store, bool(store is not None and on_store)
+        self._kvstore, self._update_on_kvstore = store, None if store is None else bool(on_store)
         self._kv_initialized = True
 
     def _init_params(self) -> None:
         """Brings parameters to the store; those that are deferred later."""
         later = []
         for param in self._params_to_init:
-            if param._deferred is not None:
+            if param._deferred_init:
                 later.append(param)
             elif self._kvstore is not None:
-                arrays = param.list_data()
-                self._kvstore.broadcast(self._param2idx[id(param)], arrays[0], arrays)
+                arrays = param._check(param._data)
+                i = self._param2idx[id(param)]
+                if param._stype != "default":
+                    self._kvstore.init(i, arrays[0])
+                elif self._distributed or not isinstance(self._kvstore, KVStore):
+                    self._kvstore.broadcast(i, arrays[0], arrays)
+                else:  # the first one has its values already, and may be recorded
+                    self._kvstore.init(i, arrays[0])
+                    if arrays[1:]:
+                        self._kvstore.pull(i, arrays[1:], priority=-i)
         self._params_to_init = later
         if hasattr(self._kvstore, "_note_trained"):
             self._kvstore._note_trained(i for i, _ in self._trained())
@@ -183,6 +204,12 @@ class Trainer:
             self._init_kvstore()
         if self._params_to_init:
             self._init_params()
+
+    def _row_sparse_pull(self, param: Parameter, out: Any, row_id: Any) -> None:
+        """Brings rows of a row_sparse parameter from the store to its arrays."""
+        self._prepare()
+        i = self._param2idx[id(param)]
+        self._kvstore.row_sparse_pull(i, out=out, row_ids=row_id, priority=-i)
 
     # ---- the learning rate ----
 
@@ -250,7 +277,7 @@ class Trainer:
         """Adds up the gradients of all devices, for code that changes the sums before it calls :meth:`update`."""
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
-            raise MXNetError(
+            raise AssertedError(
                 "[Trainer.allreduce_grads] the store updates the parameters, so it keeps the sums; make the Trainer "
                 "with update_on_kvstore=False."
             )
@@ -260,7 +287,7 @@ class Trainer:
         """Updates the parameters from gradients that :meth:`allreduce_grads` has added up; see :meth:`step`."""
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
-            raise MXNetError(
+            raise AssertedError(
                 "[Trainer.update] the store updates the parameters, in step(); make the Trainer with "
                 "update_on_kvstore=False."
             )
@@ -280,7 +307,10 @@ class Trainer:
             if self._update_on_kvstore:
                 if all(stale) and not self._distributed:
                     continue
-                self._kvstore.pushpull(i, gradients, out=param.list_data(), priority=-i)
+                if param._stype == "default":
+                    self._kvstore.pushpull(i, gradients, out=param.list_data(), priority=-i)
+                else:  # rows are brought when they are asked for
+                    self._kvstore.push(i, gradients, priority=-i)
                 param._mark_used()
                 if self._distributed and "async" not in self._kvstore.type:
                     self._optimizer._update_count(i)  # as servers do, for what the schedule says here
@@ -293,7 +323,7 @@ class Trainer:
     def _check_gradients(self, ignore_stale_grad: bool) -> None:
         """Raises, before anything is updated, if a parameter has no values yet, else if one has no new gradient."""
         trained = [] if ignore_stale_grad else self._trained()
-        arrays = [param.list_data() for _, param in trained]
+        arrays = [param._check(param._data) for _, param in trained]
         for (_, param), own in zip(trained, arrays):
             for k, array in enumerate(own):
                 if param._is_stale(k):
@@ -359,7 +389,7 @@ class Trainer:
         self._prepare()
         if self._update_on_kvstore:
             if self._params_to_init:
-                raise MXNetError(
+                raise AssertedError(
                     f"[Trainer.save_states] Parameter '{self._params_to_init[0].name}' is not in the store yet, as it "
                     "waits for its shape; run the network once first."
                 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import _core, autograd, habits
+from .._arguments import element_type
 from ..base import (
     MXNetNotImplementedError,
     MXNetTypeError,
@@ -418,12 +419,11 @@ class NDArray(_Base):
 
         Parameters
         ----------
-        dtype : NumPy type or str
+        dtype : NumPy type, str, or what has a ``dtype``, such as an array
         copy : bool
             When False, an array that has the type already is returned itself.
         """
-        if dtype is None:
-            dtype = np.float32
+        dtype = element_type(dtype)
         if not copy and _core.same_dtype(dtype, self.dtype):
             return self
         return op.cast(self, dtype=dtype)

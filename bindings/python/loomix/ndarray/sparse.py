@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core, _operators
+from .._arguments import element_type
 from ..base import MXNetIndexError, MXNetTypeError, MXNetValueError, NotSupportedForSparseNDArray
 from ..context import current_context
 from .ndarray import NDArray
@@ -98,7 +99,8 @@ class BaseSparseNDArray(NDArray):
         return self.copyto(self.context)
 
     def astype(self, dtype: DTypeLike | None, copy: bool = True) -> Any:
-        """The same array with values of another type."""
+        """The same array with values of another type; see :meth:`NDArray.astype`."""
+        dtype = element_type(dtype)
         if not copy and _core.same_dtype(dtype, self.dtype):
             return self
         target = zeros(self.stype, self.shape, self.context, dtype)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import _core, attribute
-from .._arguments import expect
+from .._arguments import element_type, expect
 from ..base import (
     MXNetIndexError,
     MXNetNotImplementedError,
@@ -564,7 +564,7 @@ class Symbol(_Base):
 
     def astype(self, dtype: DTypeLike | None, **kwargs: Any) -> Symbol:
         """Cast operator."""
-        return op.cast(self, dtype=dtype, **kwargs)
+        return op.cast(self, dtype=element_type(dtype), **kwargs)
 
     def expand_dims(self, axis: Any, inplace: bool = False, **kwargs: Any) -> Symbol:
         """Expand_dims operator."""

@@ -43,12 +43,8 @@ def default_batchify_fn(data: Any) -> Any:
 
 
 def default_mp_batchify_fn(data: Any) -> Any:
-    """The same, for worker processes: the arrays are NumPy's, and become NDArrays where they arrive."""
-    if isinstance(data[0], nd.NDArray):
-        return np.stack([item.asnumpy() for item in data])
-    if isinstance(data[0], tuple):
-        return [default_mp_batchify_fn(part) for part in zip(*data)]
-    return _as_one(data)
+    """The same; workers that are processes hand the arrays over in shared memory."""
+    return default_batchify_fn(data)
 
 
 def _as_one(samples: Any) -> np.ndarray:
@@ -69,7 +65,8 @@ def _as_one(samples: Any) -> np.ndarray:
 
 
 def _stacked_later(data: Any) -> Any:
-    """What :func:`default_mp_batchify_fn` gives; large samples are put together only where they are sent."""
+    """What :func:`default_batchify_fn` gives, as NumPy's arrays; large samples are put together only where they are
+    sent."""
     if isinstance(data[0], tuple):
         return [_stacked_later(part) for part in zip(*data)]
     parts = [item.asnumpy() if isinstance(item, nd.NDArray) else item for item in data]
@@ -79,7 +76,7 @@ def _stacked_later(data: Any) -> Any:
             isinstance(p, np.ndarray) and p.shape == first.shape and p.dtype == first.dtype for p in parts
         ):
             return Stack(parts)
-    return default_mp_batchify_fn(data)
+    return np.stack(parts) if isinstance(data[0], nd.NDArray) else _as_one(data)
 
 
 def _as_arrays(batch: Any) -> Any:
@@ -122,8 +119,10 @@ class DataLoader:
 
     Raises
     ------
+    Exception
+        While iterating: what a sample raised, with the worker's traceback.
     MXNetError
-        While iterating: naming the worker, where one has died, failed or takes too long.
+        While iterating: naming the worker, where one has died or takes too long.
 
     Examples
     --------

@@ -57,6 +57,10 @@ class Stack:
         np.stack(self.parts, out=target)
 
 
+class WorkerTraceback(Exception):
+    """The traceback of an error in a worker, as the cause of the same error here."""
+
+
 class _Array:
     """Stands in a pickled batch for an array in shared memory."""
 
@@ -182,12 +186,23 @@ def _receive_exactly(end: socket.socket, size: int) -> bytes:
     return bytes(data)
 
 
+def _pickled(error: BaseException) -> bytes | None:
+    """An error for the other side to raise; None if it does not survive that, or would end the process there."""
+    if not isinstance(error, Exception):
+        return None
+    try:
+        data = pickle.dumps(error)
+        return data if type(pickle.loads(data)) is type(error) else None
+    except Exception:  # classes may do as they like when they are pickled
+        return None
+
+
 def _reply(number: int, indices: Any, load: Callable[[Any], Any]) -> tuple[Any, list[Any], int]:
     arrays: list[Any] = []
     try:
         batch, total = _aside(load(indices), arrays)
     except BaseException as error:  # whatever it is, the other side is to hear of it
-        return (number, False, "".join(traceback.format_exception(error))), [], 0
+        return (number, False, (_pickled(error), "".join(traceback.format_exception(error)))), [], 0
     return (number, True, batch), arrays, max(total, 1) if arrays else 0
 
 
@@ -302,8 +317,10 @@ class WorkerPool:
 
         Raises
         ------
+        Exception
+            What a sample raised, caused by a :class:`WorkerTraceback`.
         MXNetError
-            Naming the worker, if it failed, died, or needs more than `timeout` seconds.
+            Naming the worker, if it died or needs more than `timeout` seconds.
         """
         deadline = time.monotonic() + timeout
         while number not in self._done:
@@ -321,7 +338,11 @@ class WorkerPool:
                     self._receive(worker)
         worker, succeeded, batch = self._done.pop(number)
         if not succeeded:
-            raise MXNetError(f"[DataLoader] {worker.describe()} failed to load a batch:\n{batch}")
+            data, text = batch
+            where = f"[DataLoader] {worker.describe()} failed to load a batch:\n{text}"
+            if data is None:
+                raise MXNetError(where)
+            raise pickle.loads(data) from WorkerTraceback(where)
         return batch
 
     def _receive(self, worker: _Worker) -> None:

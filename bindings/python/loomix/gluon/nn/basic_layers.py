@@ -14,7 +14,7 @@ from ...base import AssertedError, MXNetTypeError
 from ..block import Block, HybridBlock
 from ..error_place import returned_nothing
 from ..utils import indented
-from .activations import Activation, check_activation
+from .activations import Activation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,7 +140,7 @@ class Dense(HybridBlock):
     Parameters
     ----------
     units : int
-        Outputs.
+        Outputs; a layer of none may be made, but not run.
     activation : str, optional
         See :class:`Activation`.
     use_bias : bool
@@ -174,10 +174,8 @@ class Dense(HybridBlock):
         in_units: int = 0,
         **kwargs: Unpack[BlockNames],
     ) -> None:
-        as_whole("Dense", "units", units, least=1)
+        as_whole("Dense", "units", units, least=0)
         as_whole("Dense", "in_units", in_units, least=0)
-        if activation is not None:
-            check_activation(activation)
         super().__init__(**kwargs)
         self._flatten = flatten
         with self.name_scope():
@@ -195,11 +193,11 @@ class Dense(HybridBlock):
                 self.bias = self.params.get(
                     "bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True
                 )
-            self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+            self.act = None if activation is None else Activation(activation, prefix=f"{activation}_")
 
     def __repr__(self) -> str:
-        shape = self.weight.shape
-        return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {self.act or 'linear'})"
+        _, inputs = self.weight.shape
+        return f"{type(self).__name__}({inputs if inputs > 0 else None} -> {self._units}, {self.act or 'linear'})"
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         out = F.FullyConnected(
@@ -330,7 +328,7 @@ class BatchNorm(_Norm):
 
     def __repr__(self) -> str:
         texts = [f"{key}={value!r}" for key, value in self._kwargs.items()]
-        texts.append(f"in_channels={self.gamma.shape[0] or None}")
+        texts.append(f"in_channels={self.gamma.shape[0] if self.gamma.shape[0] > 0 else None}")
         return f"{type(self).__name__}({', '.join(texts)})"
 
     def hybrid_forward(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..._arguments import as_shape, as_whole
 from ...base import AssertedError
 from ..block import HybridBlock
-from .activations import Activation, check_activation
+from .activations import Activation
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,13 +50,11 @@ def axis_sizes(value: Any, count: int, who: str, what: str, least: int = 1) -> t
     return sizes
 
 
-def check_channels(who: str, channels: Any, in_channels: Any, groups: Any, activation: Any) -> None:
-    """Raises an error unless numbers of channels and groups, and the activation, are such."""
+def check_channels(who: str, channels: Any, in_channels: Any, groups: Any) -> None:
+    """Raises an error unless numbers of channels and groups are such."""
     as_whole(who, "channels", channels, least=1)
     as_whole(who, "in_channels", in_channels, least=0)
     as_whole(who, "groups", groups, least=1)
-    if activation is not None:
-        check_activation(activation)
 
 
 def check_layout(layout: str, axes: str, who: str, what: str = "layout") -> None:
@@ -109,7 +107,7 @@ class _Conv(HybridBlock):
     ) -> None:
         who = type(self).__name__
         check_layout(layout, axes, who)
-        check_channels(who, channels, in_channels, groups, activation)
+        check_channels(who, channels, in_channels, groups)
         super().__init__(**kwargs)
         self._channels = channels
         self._in_channels = in_channels

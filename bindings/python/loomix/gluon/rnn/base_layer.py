@@ -96,7 +96,8 @@ class RNNLayer(HybridBlock):
         return f"{type(self).__name__} '{self.name}'"
 
     def __repr__(self) -> str:
-        texts = [f"{self._reg_params['l0_i2h_weight'].shape[1] or None} -> {self._hidden_size}", self._layout]
+        features = self._reg_params["l0_i2h_weight"].shape[1]
+        texts = [f"{features if features > 0 else None} -> {self._hidden_size}", self._layout]
         if self._num_layers != 1:
             texts.append(f"num_layers={self._num_layers}")
         if self._dropout != 0:
@@ -238,11 +239,11 @@ class RNNLayer(HybridBlock):
     def _check_inputs(self, inputs: Any) -> None:
         weight = self._reg_params["l0_i2h_weight"]
         features = weight.shape[1]
-        if inputs.ndim != 3 or features not in (0, inputs.shape[2]):
+        if inputs.ndim != 3 or features not in (0, -1, inputs.shape[2]):
+            wanted = features if features > 0 else "any number of"
             raise ShapeError(
                 f"[{self._who}] the inputs have shape {inputs.shape}; expected {len(self._layout)} axes, "
-                f"{self._layout}, with {features or 'any number of'} features, as parameter '{weight.name}' of shape "
-                f"{weight.shape} takes."
+                f"{self._layout}, with {wanted} features, as parameter '{weight.name}' of shape {weight.shape} takes."
             )
 
     def _check_states(self, states: Any, batch: int) -> None:

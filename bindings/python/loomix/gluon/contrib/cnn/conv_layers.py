@@ -87,7 +87,7 @@ class DeformableConvolution(HybridBlock):
             raise MXNetValueError(f"[{who}] layout is {layout!r}; expected 'NCHW'.")
         if adj is not None:
             raise MXNetValueError(f"[{who}] adj is {adj!r}; it belongs to transposed convolutions.")
-        check_channels(who, channels, in_channels, groups, activation)
+        check_channels(who, channels, in_channels, groups)
         kernel = axis_sizes(kernel_size, 2, who, "kernel_size")
         self._op_name = op_name
         self._offset_kwargs: dict[str, Any] = {

@@ -10,7 +10,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ...._arguments import as_whole, suggests
-from ....base import MXNetValueError
+from ....base import AssertedError, MXNetValueError
 from ....context import Context, cpu, gpu, num_gpus
 from ....initializer import Uniform
 from ....metric import Accuracy, EvalMetric
@@ -115,7 +115,7 @@ class Estimator:
         self._initialize(initializer)
         if trainer is None:
             warnings.warn(
-                "[Estimator] no trainer is given; stochastic gradient descent with a learning rate of 0.001 is "
+                "[Estimator] No trainer specified; stochastic gradient descent with a learning rate of 0.001 is "
                 "used.",
                 stacklevel=2,
             )
@@ -148,10 +148,10 @@ class Estimator:
     def _initialize(self, initializer: Initializer | None) -> None:
         for net in (self.net,) if self.val_net is self.net else (self.net, self.val_net):
             params = net.collect_params().values()
-            todo = [param for param in params if param._data is None and param._deferred is None]
+            todo = [param for param in params if param._data is None and not param._deferred_init]
             if initializer is not None and not todo:
                 warnings.warn(
-                    "[Estimator] the parameters are initialised already, so initializer is not used; "
+                    "[Estimator] Network already fully initialized, so initializer is not used; "
                     "net.initialize(init=..., force_reinit=True) initialises them again.",
                     stacklevel=3,
                 )
@@ -305,7 +305,7 @@ def _contexts(context: Any) -> list[Context]:
         raise MXNetValueError(f"[Estimator] context is {context!r}; expected a Context or a list of them.")
     for item in contexts:
         if item.device_type == "gpu" and item.device_id >= num_gpus():
-            raise MXNetValueError(f"[Estimator] there is no {item}; this machine has {num_gpus()} GPUs.")
+            raise AssertedError(f"[Estimator] there is no {item}; this machine has {num_gpus()} GPUs.")
     return list(contexts)
 
 

@@ -72,12 +72,14 @@ class ConvCell(GatedCell):
             "dilate": h2h_dilate,
         }
         channels = conv_layout.find("C")
-        shape, i2h_shape = self._shapes((1, *input_shape), self._i2h)
-        state = list(shape)
+        self._in_channels = input_shape[channels - 1]
+        data = [1, *input_shape]
+        data[channels] = 1  # it may not be known yet, and makes no difference to the state
+        state, i2h_shape = self._shapes(data, self._i2h)
+        i2h_shape[channels] = self._in_channels
         state[channels] = hidden_channels
         self._state_shape = tuple(state[1:])
-        self._in_channels = input_shape[channels - 1]
-        _, h2h_shape = self._shapes((1, *self._state_shape), self._h2h)
+        _, h2h_shape = self._shapes(state, self._h2h)
         for name, size, init in (
             ("i2h_weight", i2h_shape, i2h_weight_initializer),
             ("h2h_weight", h2h_shape, h2h_weight_initializer),
@@ -87,19 +89,19 @@ class ConvCell(GatedCell):
             setattr(self, name, self.params.get(name, shape=size, init=init, allow_deferred_init=True))
 
     @staticmethod
-    def _shapes(data: Sequence[int], settings: dict[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _shapes(data: Sequence[int], settings: dict[str, Any]) -> tuple[list[int], list[int]]:
         """Shapes of the output and of the weight of a convolution."""
         one = symbol.Convolution(symbol.var("data"), name="conv", **settings)
         arguments, outputs, _ = one.infer_shape(data=tuple(data))
-        return outputs[0], arguments[1]
+        return list(outputs[0]), list(arguments[1])
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape and layout of each state; see :meth:`RecurrentCell.state_info`."""
         return [{"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}]
 
     def __repr__(self) -> str:
-        filters = self._gate_count * self._hidden_channels
-        return f"{type(self).__name__}({self._in_channels} -> {filters}, {self._activation}, {self._conv_layout})"
+        sizes = f"{self._in_channels or None} -> {self._gate_count * self._hidden_channels}"
+        return f"{type(self).__name__}({sizes}, {self._activation}, {self._conv_layout})"
 
     def _alias(self) -> str:
         return f"conv_{self._kind}"

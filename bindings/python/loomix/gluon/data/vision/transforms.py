@@ -381,6 +381,7 @@ class Resize(_Step, HybridBlock):
     Parameters
     ----------
     size : int or tuple of (width, height)
+        Checked when the layer is called.
     keep_ratio : bool
         Whether an int is the size of the shorter side only.
     interpolation : int
@@ -395,7 +396,6 @@ class Resize(_Step, HybridBlock):
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
         super().__init__()
-        _check_size("Resize", size)
         self._args = (size, keep_ratio, interpolation)
         self._settings = {"size": size, "keep_ratio": keep_ratio, "interpolation": interpolation}
 
