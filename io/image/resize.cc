@@ -127,7 +127,8 @@ void Resizer::Taps::make(int from_size, int to_size, Interpolation interpolation
   const std::array<int, 5> wanted = {from_size, to_size, static_cast<int>(interpolation), area_enlarges,
                                      round_weights};
   if (made_for == wanted) return;
-  const double scale = static_cast<double>(from_size) / to_size;
+  // As OpenCV computes it: the quotient itself may be one bit off, and a pixel that is not interpolated another one.
+  const double scale = 1.0 / (static_cast<double>(to_size) / from_size);
   const bool overlaps = interpolation == Interpolation::area && !area_enlarges;
   count = interpolation == Interpolation::area && !overlaps ? 2 : tap_count(interpolation, scale);
   at.resize(size_t(to_size) * size_t(count));

@@ -23,6 +23,18 @@ TEST(Resize, AsOpenCvDoes) {
   }
 }
 
+// Where a pixel of the result lies on the border of two source pixels, which one OpenCV takes depends on how it rounds.
+TEST(Resize, NearestOnBorders) {
+  struct Case {
+    int from, to, at, source;
+  };
+  for (const auto& [from, to, at, source] : {Case{6, 34, 17, 2}, Case{6, 94, 47, 3}, Case{9, 51, 17, 2}}) {
+    Image row(1, from, 1);
+    for (int i = 0; i < from; ++i) row.data()[i] = static_cast<uint8_t>(i);
+    EXPECT_EQ(resize(row, 1, to, Interpolation::nearest).data()[at], source) << from << " to " << to;
+  }
+}
+
 TEST(Resize, FloatsFollowBytes) {
   const auto cases = test::read_raw("resized.raw");
   const Image& source = cases[0].second;

@@ -193,8 +193,9 @@ class Trainer:
                     self._kvstore.broadcast(i, arrays[0], arrays)
                 else:  # the first one has its values already, and may be recorded
                     self._kvstore.init(i, arrays[0])
-                    if arrays[1:]:
-                        self._kvstore.pull(i, arrays[1:], priority=-i)
+                    others: Any = arrays[1:]
+                    if others:
+                        self._kvstore.pull(i, others, priority=-i)
         self._params_to_init = later
         if hasattr(self._kvstore, "_note_trained"):
             self._kvstore._note_trained(i for i, _ in self._trained())

@@ -349,9 +349,11 @@ class Optimizer:
         ValueError
             When it is no such dict.
         """
-        number, counts, own = (progress.get(key) for key in ("num_update", "counts", "own"))
+        number: Any = progress.get("num_update")
+        counts: Any = progress.get("counts")
+        own: Any = progress.get("own")
         right = isinstance(number, int) and isinstance(counts, dict) and isinstance(own, dict)
-        if not right or not all(isinstance(part, dict) for part in counts.values()):  # type: ignore[union-attr]
+        if not right or not all(isinstance(part, dict) for part in counts.values()):
             raise MXNetValueError(
                 "[optimizer states] the file has no counts of updates behind its states; is it cut off?"
             )
