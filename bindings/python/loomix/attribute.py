@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from . import _star
 from .base import MXNetValueError, classproperty
 from .base import string_types as string_types
 
@@ -91,3 +92,6 @@ AttrScope._current = _Current()
 def current() -> Any:
     """The scope of this thread now."""
     return AttrScope._current.value
+
+
+_star.complete(globals(), "classproperty defaultdict string_types threading warnings")

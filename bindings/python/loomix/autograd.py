@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, _star
 from .base import MXNetTypeError, MXNetValueError
 from .base import string_types as string_types
 
@@ -120,7 +120,7 @@ def set_training(train_mode: bool) -> bool:
     return _core.set_training(train_mode)
 
 
-class _Scope:
+class _RecordingStateScope:
     """Sets recording and training mode of this thread inside a ``with`` statement; None leaves one as it is."""
 
     __slots__ = ("_outer", "_recording", "_training")
@@ -161,7 +161,7 @@ def record(train_mode: bool = True) -> Any:
     >>> x.grad.asnumpy()
     array([2., 4.], dtype=float32)
     """
-    return _Scope(True, train_mode)
+    return _RecordingStateScope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> Any:
@@ -180,7 +180,7 @@ def pause(train_mode: bool = False) -> Any:
     >>> x.grad.asnumpy()
     array([10., 20.], dtype=float32)
     """
-    return _Scope(False, train_mode)
+    return _RecordingStateScope(False, train_mode)
 
 
 def train_mode() -> Any:
@@ -194,7 +194,7 @@ def train_mode() -> Any:
     >>> int(y.max().asscalar())
     2
     """
-    return _Scope(None, True)
+    return _RecordingStateScope(None, True)
 
 
 def predict_mode() -> Any:
@@ -210,7 +210,7 @@ def predict_mode() -> Any:
     >>> int(y.sum().asscalar())
     100
     """
-    return _Scope(None, False)
+    return _RecordingStateScope(None, False)
 
 
 def _as_list(value: Any, what: str) -> list[Any]:
@@ -301,8 +301,8 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
-) -> NDArray | list[NDArray]:
-    """The gradients of ``heads`` with respect to ``variables``, as new arrays.
+) -> list[NDArray]:
+    """The gradients of ``heads`` with respect to ``variables``, as a list of new arrays.
 
     Parameters
     ----------
@@ -316,8 +316,8 @@ def grad(
 
     Returns
     -------
-    NDArray or list of NDArray
-        As ``variables``.
+    list of NDArray
+        One for each variable, also where ``variables`` is a single array.
 
     Examples
     --------
@@ -326,7 +326,7 @@ def grad(
     >>> x.attach_grad()
     >>> with mx.autograd.record():
     ...     y = x * x * x
-    ...     first = mx.autograd.grad(y, x, create_graph=True)
+    ...     (first,) = mx.autograd.grad(y, x, create_graph=True)
     >>> first.backward()  # the second derivative
     >>> first.asnumpy(), x.grad.asnumpy()
     (array([ 3., 12.], dtype=float32), array([ 6., 12.], dtype=float32))
@@ -336,10 +336,7 @@ def grad(
     if not wanted:
         raise MXNetValueError("[grad] variables is an empty list; expected at least one.")
     retain_graph = create_graph if retain_graph is None else retain_graph
-    gradients = _core.grad(
-        heads, head_grads, wanted, bool(retain_graph), bool(create_graph), bool(train_mode)
-    )
-    return gradients[0] if isinstance(variables, _core.NDArrayBase) else gradients
+    return _core.grad(heads, head_grads, wanted, bool(retain_graph), bool(create_graph), bool(train_mode))
 
 
 def get_symbol(x: Any) -> Symbol:
@@ -423,3 +420,11 @@ if not TYPE_CHECKING:  # which would take any name then
 
             return ndarray.NDArray if name == "NDArray" else symbol.Symbol
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_star.complete(
+    globals(),
+    "CFUNCTYPE Lock NDArray NDArrayHandle POINTER Symbol SymbolHandle array c_array c_array_buf c_int "
+    "c_void_p cast check_call ctypes mx_uint string_types traceback",
+    "_GRAD_REQ_MAP _LIB _ndarray_cls",
+)

@@ -164,12 +164,20 @@ class MXNetTypeError(MXNetError, TypeError):
     """
 
 
+class AssertedTypeError(MXNetTypeError, AssertionError):
+    """An argument is of the wrong type, which MXNet asserts."""
+
+
 class MXNetIndexError(MXNetError, IndexError):
     """An index lies outside the array."""
 
 
 class MXNetKeyError(MXNetError, KeyError):
     """A name is not known."""
+
+
+class UnknownDeviceError(MXNetValueError, MXNetKeyError):
+    """The name of a device type is not known."""
 
 
 class MXNetFileError(OSError, MXNetError):

@@ -9,6 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from . import _star
 from ._arguments import as_number, as_path, as_whole, expect
 from .base import described
 from .log import progress
@@ -60,11 +61,11 @@ def module_checkpoint(mod: Any, prefix: str, period: int = 1, save_optimizer_sta
     expect(right, "module_checkpoint", "mod", mod, "a module")
     prefix, period = _prefix_and_period("module_checkpoint", prefix, period)
 
-    def callback(iter_no: int, sym: Symbol | None = None, arg: Any = None, aux: Any = None) -> None:
+    def _callback(iter_no: int, sym: Symbol | None = None, arg: Any = None, aux: Any = None) -> None:
         if (iter_no + 1) % period == 0:
             mod.save_checkpoint(prefix, iter_no + 1, save_optimizer_states)
 
-    return callback
+    return _callback
 
 
 def do_checkpoint(prefix: str, period: int = 1) -> Any:
@@ -74,11 +75,11 @@ def do_checkpoint(prefix: str, period: int = 1) -> Any:
     """
     prefix, period = _prefix_and_period("do_checkpoint", prefix, period)
 
-    def callback(iter_no: int, sym: Symbol, arg: Any, aux: Any) -> None:
+    def _callback(iter_no: int, sym: Symbol, arg: Any, aux: Any) -> None:
         if (iter_no + 1) % period == 0:
             save_checkpoint(prefix, iter_no + 1, sym, arg, aux)
 
-    return callback
+    return _callback
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Any:
@@ -94,14 +95,14 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Any:
 
     as_whole("log_train_metric", "period", period, least=1)
 
-    def callback(param: Any) -> None:
+    def _callback(param: Any) -> None:
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
                 progress(logging, "Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
             if auto_reset:
                 param.eval_metric.reset_local()
 
-    return callback
+    return _callback
 
 
 class Speedometer:
@@ -217,3 +218,6 @@ class LogValidationMetricsCallback:
             return
         for name, value in param.eval_metric.get_name_value():
             progress(logging, "Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+
+
+_star.complete(globals(), "logging math save_checkpoint time")

@@ -12,7 +12,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .base import MXNetTypeError, MXNetValueError, classproperty
+from . import _star
+from .base import MXNetTypeError, MXNetValueError, UnknownDeviceError, classproperty
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -62,7 +63,7 @@ class Context:
         else:
             if device_type not in self.devstr2type:
                 allowed = ", ".join(self.devstr2type)
-                raise MXNetValueError(
+                raise UnknownDeviceError(
                     f"[Context] unknown device type {device_type!r}; expected one of {allowed}."
                 )
             if isinstance(device_id, str):
@@ -240,3 +241,6 @@ def as_context_list(context: Any) -> list[Any]:
                 f"[context] {item!r} is not a Context; expected mx.cpu(), mx.gpu() or a list of them."
             )
     return contexts
+
+
+_star.complete(globals(), "check_call classproperty ctypes threading warnings", "_LIB")

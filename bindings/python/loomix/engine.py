@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, _star
 from ._arguments import as_whole
 from .base import MXNetValueError
 
@@ -85,3 +85,6 @@ class push_priority:
 
     def __exit__(self, *exc_info: Any) -> None:
         _core.exchange_push_priority(self._outer)
+
+
+_star.complete(globals(), "check_call ctypes", "_LIB")

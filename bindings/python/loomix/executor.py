@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _star
 from ._passes import Passes
 from .base import MXNetTypeError, MXNetValueError, suggest
 from .base import py_str as py_str
@@ -400,6 +400,8 @@ def simple_bind(
     shapes: Any,
 ) -> Any:
     """What :meth:`Symbol.simple_bind` does."""
+    if "force_rebind" not in symbol.list_inputs():  # of Module.bind; MXNet's scripts pass it on
+        shapes.pop("force_rebind", None)
     budget = check_budget("Symbol.simple_bind", memory_budget)
     names = symbol.list_arguments()
     requests = _requests(grad_req, names)
@@ -539,3 +541,11 @@ def _bind_buffered(
         for request, kind, array in zip(requests, kinds, arguments)
     ]
     return bind(symbol, ctx, arguments, gradients, requests, states, group2ctx, shared_exec, memory_budget)
+
+
+_star.complete(
+    globals(),
+    "ExecutorHandle NDArray NDArrayHandle SymbolHandle c_array_buf c_str_array check_call copy ctypes "
+    "mx_int mx_uint ndarray np py_array py_str",
+    "_LIB _ndarray_cls",
+)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import _star
 from .base import MXNetValueError
 from .context import cpu as cpu
 from .io import DataDesc
@@ -257,3 +258,6 @@ class DataParallelExecutorManager:
     def update_metric(self, metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Updates a metric with the outputs."""
         self.curr_execgrp.update_metric(metric, labels, pre_sliced)
+
+
+_star.complete(globals(), "DataDesc cpu logging mx_real_t nd np")

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import registry
+from . import _star, registry
 from ._arguments import as_number, expect
-from .base import MXNetValueError, ShapeError
+from .base import AssertedError, MXNetValueError, ShapeError
 from .base import string_types as string_types
 from .log import note
 from .ndarray import NDArray
@@ -279,7 +279,7 @@ class Load:
         elif self.default_init is not None:
             self.default_init(name, arr)
         else:
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[Load] {name} is not among the loaded parameters, and no default_init was given."
             )
         if self.verbose:
@@ -601,9 +601,9 @@ class LSTMBias(Initializer):
     --------
     >>> import loomix as mx
     >>> x = mx.nd.zeros(8)
-    >>> mx.init.LSTMBias(forget_bias=1.0)(mx.init.InitDesc("lstm_i2h_bias", {"__init__": ""}), x)
+    >>> mx.init.LSTMBias(forget_bias=1.0)("lstm_i2h_bias", x)
     >>> x.asnumpy()
-    array([0., 0., 0., 0., 0., 0., 0., 0.], dtype=float32)
+    array([0., 0., 1., 1., 0., 0., 0., 0.], dtype=float32)
     """
 
     def __init__(self, forget_bias: float = 1.0) -> None:
@@ -615,6 +615,9 @@ class LSTMBias(Initializer):
         values = np.zeros(arr.shape, "float32")
         values[quarter : 2 * quarter] = self.forget_bias
         arr[:] = values
+
+    def _init_bias(self, desc: Any, arr: NDArray) -> None:
+        self._init_weight(desc, arr)
 
 
 _RNN_GATES = {
@@ -717,3 +720,9 @@ class FusedRNN(Initializer):
                 raise MXNetValueError(
                     "[FusedRNN] init is None and there is no global initializer to use instead."
                 )
+
+
+_star.complete(
+    globals(),
+    "NDArray is_np_array json load logging ndarray np random re registry sqrt string_types warnings",
+)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib.machinery
 import os
 
-from . import __version__
+from . import __version__, _star
 from .base import MXNetFileError
 
 __all__ = ["__version__", "find_include_path", "find_lib_path"]
@@ -45,3 +45,6 @@ def find_include_path() -> str:
     if not os.path.isdir(path):
         raise MXNetFileError(f"[find_include_path] no headers in {_HERE}.")
     return path
+
+
+_star.complete(globals(), "logging os platform")

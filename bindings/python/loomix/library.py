@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from . import _star
 from .base import MXNetFileError, MXNetValueError
 
 __all__ = ["load"]
@@ -42,3 +43,6 @@ def load(path: str, verbose: bool = True) -> None:
     _core.load_kernel_module(path)
     if verbose:
         note(logging, "Loaded the kernels of %s", path)
+
+
+_star.complete(globals(), "MXNetError check_call ctypes mx_uint os sys", "_LIB")

@@ -12,6 +12,8 @@ import logging
 import sys
 from typing import Any
 
+from . import _star
+
 __all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger", "get_logger"]
 
 CRITICAL, ERROR, WARNING = logging.CRITICAL, logging.ERROR, logging.WARNING
@@ -115,3 +117,6 @@ def progress(logger: Any, text: str, *args: Any) -> None:
         logger.info(text, *args)
     elif not is_silenced(logger):
         print(text % args if args else text, file=sys.stderr, flush=True)
+
+
+_star.complete(globals(), "logging warnings")

@@ -7,6 +7,7 @@ import logging
 from math import cos, pi
 from typing import Any
 
+from . import _star
 from ._arguments import as_number
 from .base import MXNetValueError
 from .log import note
@@ -262,3 +263,6 @@ class CosineScheduler(_DecayScheduler):
 
     def _share(self, done: Any) -> float:
         return (1 + cos(pi * done)) / 2
+
+
+_star.complete(globals(), "cos logging pi")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 
+from . import _star
 from .base import MXNetValueError
 from .log import note
 
@@ -46,3 +47,6 @@ class FactorScheduler(LearningRateScheduler):
             note(logging, "At Iteration [%d]: Switch to new learning rate %.5f", iteration, rate)
         self.old_lr = rate
         return rate
+
+
+_star.complete(globals(), "logging math")

@@ -12,6 +12,7 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import _star
 from ._arguments import as_mapping, as_path, as_whole, expect
 from .base import MXNetTypeError, MXNetValueError
 from .context import Context as Context
@@ -334,3 +335,10 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of this modul
         if name not in _ELSEWHERE:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f".{_ELSEWHERE[name]}", __package__), name)
+
+
+_star.complete(
+    globals(),
+    "Context DataDesc DataParallelExecutorManager LogValidationMetricsCallback Uniform cpu "
+    "get_updater io kvs logging metric mx_real_t namedtuple nd np opt os sym time warnings",
+)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from . import _star
 from ._arguments import as_whole, expect
 from .base import MXNetValueError, as_list, described
 from .base import py_str as py_str
@@ -134,3 +135,6 @@ class Monitor:
         """Ends a batch and logs the results."""
         for step, name, text in self.toc():
             progress(logging, "Batch: %7d %-30s %s", step, name, text)
+
+
+_star.complete(globals(), "NDArray NDArrayHandle ctypes logging ndarray py_str re sqrt")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from . import _star
 from .base import classproperty
 
 if TYPE_CHECKING:
@@ -80,3 +81,6 @@ NameManager._current = _Current()
 def current() -> Any:
     """The manager that names operators in this thread now."""
     return NameManager._current.value
+
+
+_star.complete(globals(), "classproperty threading warnings")

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _core, _custom
+from . import _core, _custom, _star
 from . import ndarray as nd
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from .base import py_str as py_str
@@ -433,3 +433,12 @@ class _OlderOp(CustomOp):
         )
         for array, request, value in zip(in_grad, req, written):
             self.assign(array, request, value)
+
+
+_star.complete(
+    globals(),
+    "CFUNCTYPE Lock NDArray NDArrayHandle OpHandle POINTER Structure array c_array c_array_buf c_bool "
+    "c_char c_char_p c_int c_str c_void_p cast check_call collections context ctypes "
+    "ctypes2numpy_shared is_np_array mx_float mx_int mx_uint pointer py_str symbol traceback warnings",
+    "_LIB _ndarray_cls",
+)

@@ -19,6 +19,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from . import _star
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from .base import py_str as py_str
 
@@ -546,3 +547,8 @@ class Marker:
         """Sets the mark, for ``"global"``, ``"process"``, ``"thread"``, ``"task"`` or ``"marker"``."""
         letter = {"global": "g", "process": "p"}.get(scope, "t")
         _record(ph="i", cat=self._category, name=self.name, ts=_now(), s=letter)
+
+
+_star.complete(
+    globals(), "KVStoreHandle ProfileHandle c_str c_str_array check_call ctypes py_str warnings", "_LIB"
+)

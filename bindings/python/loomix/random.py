@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _star
 from .base import MXNetTypeError, MXNetValueError
 from .base import integer_types as integer_types
 from .context import Context
@@ -153,3 +154,6 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of this modul
 
 def __dir__() -> list[Any]:
     return sorted([*globals(), *_SAMPLERS])
+
+
+_star.complete(globals(), "Context check_call ctypes integer_types", "_LIB")

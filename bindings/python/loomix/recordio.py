@@ -14,7 +14,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _record
+from . import _record, _star
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -372,3 +372,8 @@ def _too_short(what: str) -> Any:
     from .base import MXNetValueError
 
     return MXNetValueError(f"[recordio.unpack] {what}.")
+
+
+_star.complete(
+    globals(), "RecordIOHandle c_str check_call ctypes current_process namedtuple np numbers struct", "_LIB"
+)

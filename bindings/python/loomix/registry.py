@@ -8,8 +8,9 @@ import json
 import warnings
 from typing import Any
 
+from . import _star
 from ._arguments import check_known, expect
-from .base import MXNetTypeError, MXNetValueError, suggest
+from .base import AssertedError, MXNetTypeError, MXNetValueError, suggest
 from .base import string_types as string_types
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
@@ -126,7 +127,7 @@ def get_create_func(base_class: type, nickname: str) -> Any:
             return create(**json.loads(name))
         klass = table.get(name.lower())
         if klass is None:
-            raise MXNetValueError(f"[{nickname}] {name!r} is not registered. {suggest(name, table)}")
+            raise AssertedError(f"[{nickname}] {name!r} is not registered. {suggest(name, table)}")
         parameters = inspect.signature(klass).parameters
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             check_known(klass.__name__, kwargs, parameters, {})
@@ -140,3 +141,6 @@ def get_create_func(base_class: type, nickname: str) -> Any:
     >>> made = mx.{nickname}.create("OfMine")  # a class that mx.{nickname}.register knows, in any case
     """
     return create
+
+
+_star.complete(globals(), "json string_types warnings")

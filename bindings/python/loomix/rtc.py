@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from . import _star
 from .base import MXNetNotImplementedError
 
 __all__ = ["CudaKernel", "CudaModule"]
@@ -38,3 +39,11 @@ class CudaKernel:
     def launch(self, args: Any, ctx: Any, grid_dims: Any, block_dims: Any, shared_mem: int = 0) -> None:
         """Raises NotImplementedError."""
         _fail("CudaKernel.launch")
+
+
+_star.complete(
+    globals(),
+    "CudaKernelHandle CudaModuleHandle NDArray array c_array c_array_buf c_str c_str_array check_call "
+    "ctypes mx_uint np numeric_types re string_types",
+    "_LIB",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+from . import _star
 from .base import MXNetKeyError, suggest
 
 __all__ = ["Feature", "Features", "feature_list"]
@@ -75,3 +76,6 @@ class Features(dict):
             raise MXNetKeyError(
                 f"[Features] unknown feature {feature_name!r}. {suggest(feature_name, self)}"
             ) from None
+
+
+_star.complete(globals(), "check_call collections ctypes", "_LIB")

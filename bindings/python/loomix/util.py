@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, _star
 from .base import DeviceError, MXNetTypeError, MXNetValueError
 from .base import py_str as py_str
 from .context import gpu_memory_info, num_gpus
@@ -75,6 +75,20 @@ class _Scope:
         _exchange(self._flag, self._outer.pop())
 
 
+class _NumpyShapeScope(_Scope):
+    """NumPy's shape rules are on or off."""
+
+    def __init__(self, is_np_shape: bool) -> None:
+        super().__init__("shape", is_np_shape)
+
+
+class _NumpyArrayScope(_Scope):
+    """Arrays are NumPy-like or not."""
+
+    def __init__(self, is_np_array: bool) -> None:
+        super().__init__("array", is_np_array)
+
+
 def is_np_shape() -> bool:
     """Whether NumPy's shape rules hold now: ``()`` is a scalar and a size of 0 an empty array.
 
@@ -118,7 +132,7 @@ def np_shape(active: bool = True) -> Any:
     ...     is_np_shape()
     True
     """
-    return _Scope("shape", active)
+    return _NumpyShapeScope(active)
 
 
 def np_array(active: bool = True) -> Any:
@@ -132,7 +146,7 @@ def np_array(active: bool = True) -> Any:
     >>> inside
     True
     """
-    return _Scope("array", active)
+    return _NumpyArrayScope(active)
 
 
 def set_np(shape: int | Sequence[int] = True, array: bool = True) -> None:
@@ -403,3 +417,6 @@ def setenv(name: str, value: Any) -> None:
         os.environ.pop(name, None)
     else:
         os.environ[name] = value
+
+
+_star.complete(globals(), "c_str check_call ctypes functools inspect py_str threading", "_LIB")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _star
 from ._arguments import as_mapping
 from .base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from .symbol import Symbol
@@ -273,3 +274,6 @@ def plot_network(
                 label += f"({_output_of(types, other)})"
             picture.edge(tail_name=node["name"], head_name=other, dir="back", arrowtail="open", label=label)
     return picture
+
+
+_star.complete(globals(), "Symbol copy json re warnings")

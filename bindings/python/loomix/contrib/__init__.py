@@ -6,6 +6,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from .. import _star
+
 if TYPE_CHECKING:
     from ..ndarray import contrib as nd  # noqa: F401
     from ..ndarray import contrib as ndarray  # noqa: F401
@@ -49,3 +51,6 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of this modul
 
 def __dir__() -> list[str]:
     return sorted(set(globals()) | set(_MODULES))
+
+
+_star.complete(globals(), "amp autograd io nd ndarray onnx svrg_optimization sym symbol tensorboard text")

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import autograd
+from .. import _star, autograd
 from ..autograd import mark_variables
 from ..base import MXNetTypeError
 
@@ -123,3 +123,11 @@ def grad(func: Callable[..., Any], argnum: int | Sequence[int] | None = None) ->
         return both(*args)[0]
 
     return wrapped
+
+
+_star.complete(
+    globals(),
+    "NDArray NDArrayHandle array c_array c_array_buf check_call ctypes functools mx_uint string_types "
+    "zeros_like",
+    "_GRAD_REQ_MAP _LIB",
+)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _star
 from ..base import MXNetValueError
 from ..io import DataBatch, DataDesc, DataIter
 
@@ -80,3 +81,6 @@ class DataLoaderIter(DataIter):
 
     def getpad(self) -> int:
         return self.batch_size - self._current[0].shape[0]
+
+
+_star.complete(globals(), "nd")

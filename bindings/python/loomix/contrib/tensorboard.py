@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _star
+
 __all__ = ["LogMetricsCallback"]
 
 
@@ -57,3 +59,6 @@ class LogMetricsCallback:
         for name, value in param.eval_metric.get_name_value():
             tag = name if self.prefix is None else f"{self.prefix}-{name}"
             self.summary_writer.add_scalar(tag, value, self.step)
+
+
+_star.complete(globals(), "logging")

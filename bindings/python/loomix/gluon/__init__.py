@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gluon: networks as Python classes (``mx.gluon``)."""
 
+from .. import _star
 from . import contrib, data, loss, model_zoo, nn, rnn, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
@@ -24,3 +25,5 @@ __all__ = [
     "tensor_types",
     "utils",
 ]
+
+_star.complete(globals(), "block parameter trainer")

@@ -8,6 +8,7 @@ from typing import Any
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from .base_block import Block
+from .base_block import _BlockScope as _BlockScope
 from .hybrid_block import HybridBlock, flatten, regroup
 from .symbol_block import SymbolBlock
 

@@ -5,6 +5,7 @@ Images are arrays (height, width, channels), channels R, G, B. Random choices ar
 ``numpy.random``.
 """
 
+from .. import _star
 from ..base import numeric_types as numeric_types
 from ..util import is_np_array as is_np_array
 from . import augment, detection, functions, iterators
@@ -16,3 +17,8 @@ from .functions import *  # noqa: F403
 from .iterators import *  # noqa: F403
 
 __all__ = augment.__all__ + detection.__all__ + functions.__all__ + iterators.__all__ + ["det"]
+
+_star.complete(
+    globals(),
+    "Number detection image io is_np_array json logging nd np numeric_types os random recordio sys warnings",
+)

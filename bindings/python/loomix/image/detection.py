@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import log
+from .. import _star, log
 from .. import ndarray as nd
 from ..base import MXNetFileError, MXNetTypeError, MXNetValueError
 from ..base import numeric_types as numeric_types
@@ -690,3 +690,11 @@ class ImageDetIter(ImageIter):
     def _batch(self, samples: Any, pad: Any) -> DataBatch:
         data = nd.array(np.stack([data for data, _ in samples]))
         return DataBatch([data], [nd.array(np.stack([label for _, label in samples]))], pad=pad)
+
+
+_star.complete(
+    globals(),
+    "Augmenter CastAug ColorJitterAug ColorNormalizeAug ForceResizeAug HueJitterAug ImageIter "
+    "LightingAug RandomGrayAug RandomOrderAug ResizeAug copyMakeBorder fixed_crop io is_np_array json "
+    "logging nd np numeric_types random warnings",
+)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data iterators: batches of arrays for training and evaluation."""
 
+from .. import _star
 from . import io as io
 from . import utils as utils
 from .base import DataBatch, DataDesc, DataIter
@@ -38,3 +39,5 @@ __all__ = [
     "PrefetchingIter",
     "ResizeIter",
 ]
+
+_star.complete(globals(), "io utils")

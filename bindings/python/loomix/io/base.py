@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import as_shape
-from ..base import MXNetTypeError, suggest
+from ..base import AssertedTypeError, suggest
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -157,7 +157,7 @@ class DataBatch:
     ) -> None:
         for what, value in (("data", data), ("label", label)):
             if value is not None and not isinstance(value, (list, tuple)):
-                raise MXNetTypeError(
+                raise AssertedTypeError(
                     f"[DataBatch] {what} is of type {type(value).__name__}; expected a list of NDArray."
                 )
         self.data = _as_arrays(data)

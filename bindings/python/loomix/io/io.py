@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MXNet's place of the iterators: the names of :mod:`loomix.io`, and those that its module had beside them."""
 
+from .. import _star
 from .base import DataBatch, DataDesc, DataIter
 from .combine import PrefetchingIter, ResizeIter
 from .files import CSVIter, MNISTIter, MXDataIter
@@ -48,3 +49,11 @@ def __getattr__(name: str) -> object:
 
         return py_str
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_star.complete(
+    globals(),
+    "CSRNDArray DataIterHandle NDArray NDArrayHandle array c_str_array check_call concat ctypes "
+    "logging mx_real_t mx_uint namedtuple np py_str sys threading tile",
+    "_LIB _ndarray_cls",
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import expect, suggests
-from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, ShapeError
+from ..base import AssertedError, MXNetNotImplementedError, MXNetTypeError, MXNetValueError, ShapeError
 from .base import DataDesc, DataIter
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[A
             "them, or a dict with them as values."
         )
     if not data and not allow_empty:
-        raise MXNetValueError(f"[NDArrayIter] {default_name} is empty; expected at least one array.")
+        raise AssertedError(f"[NDArrayIter] {default_name} is empty; expected at least one array.")
     pairs = []
     for name in data:
         expect(isinstance(name, str), "NDArrayIter", f"a name in {default_name}", name, "a str")
@@ -217,7 +217,10 @@ class NDArrayIter(DataIter):
             self.last_batch_handle == "roll_over"
             and self.num_data - self.batch_size < self.cursor < self.num_data
         ):
-            left = self._order[max(self.cursor, 0) :].copy()
+            # A pass of fewer samples than a batch needs gives none, and leaves those of the passes before, too.
+            left = np.concatenate(
+                [self._rolled if self.cursor < 0 else left, self._order[max(self.cursor, 0) :]]
+            )
         self.hard_reset()
         self._rolled = left
         self.cursor -= len(left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _star
 from .ndarray_iter import named_arrays
 
 __all__: list[str] = []
@@ -45,3 +46,6 @@ def __getattr__(name: str) -> Any:
     if name in ("CSRNDArray", "NDArray", "array"):
         return getattr(ndarray, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_star.complete(globals(), "CSRNDArray NDArray OrderedDict array np sparse_array")

@@ -5,6 +5,7 @@ The common metrics reduce each batch with engine operations and keep the small r
 network until a value is read. The others compute with NumPy when they are updated.
 """
 
+from .. import _star
 from .. import ndarray as ndarray
 from ..base import numeric_types as numeric_types
 from ..base import string_types as string_types
@@ -55,3 +56,5 @@ __all__ = [
     "np",
     "register",
 ]
+
+_star.complete(globals(), "OrderedDict math ndarray numeric_types registry string_types")

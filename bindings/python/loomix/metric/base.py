@@ -87,9 +87,15 @@ def pairs(labels: Any, preds: Any) -> Any:
     return zip(labels, preds)
 
 
+def widened(array: Any) -> Any:
+    """The array, in float32 if it is of a shorter floating type, in which sums and small numbers are lost."""
+    short = numpy.dtype(array.dtype).itemsize == 2 and array.dtype not in (numpy.int16, numpy.uint16)
+    return array.astype("float32") if short else array
+
+
 def as_numpy(array: NDArray) -> Any:
     if hasattr(array, "asnumpy"):
-        return array.asnumpy()
+        return widened(array).asnumpy()
     values = numpy.asarray(array)
     wanted = "an NDArray, a NumPy array or a list of numbers"
     expect(values.dtype.kind in "biuf", "metric", "an array of labels or predictions", array, wanted)

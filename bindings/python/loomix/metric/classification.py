@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from .._arguments import as_number, as_whole
-from ..base import MXNetValueError, ShapeError
+from ..base import AssertedError, MXNetValueError, ShapeError
 from .base import EvalMetric, alias, as_numpy, check_label_shapes, pairs, register
 from .lazy import LazyMetric, tallied
 
@@ -93,7 +93,7 @@ class TopKAccuracy(LazyMetric):
         label_names: Sequence[str] | None = None,
     ) -> None:
         if as_whole("TopKAccuracy", "top_k", top_k) <= 1:
-            raise MXNetValueError(f"[TopKAccuracy] top_k is {top_k}; expected at least 2, or use Accuracy.")
+            raise AssertedError(f"[TopKAccuracy] top_k is {top_k}; expected at least 2, or use Accuracy.")
         super().__init__(name, output_names, label_names, top_k=top_k)
         self.top_k = top_k
         self.name += f"_{top_k}"
@@ -350,7 +350,7 @@ class _LogLikelihood(LazyMetric):
         self._add(-(chosen + self.eps).log().sum(), label.size)
 
 
-@alias("ce")
+@alias("ce", "cross-entropy")
 @register
 class CrossEntropy(_LogLikelihood):
     """Cross entropy between labels and predicted probabilities of shape (n, classes).
@@ -379,7 +379,7 @@ class CrossEntropy(_LogLikelihood):
         super().__init__(eps, name, output_names, label_names)
 
 
-@alias("nll_loss")
+@alias("nll_loss", "nll-loss")
 @register
 class NegativeLogLikelihood(_LogLikelihood):
     """Negative log-likelihood of the labels under predicted probabilities of shape (n, classes).

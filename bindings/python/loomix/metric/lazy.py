@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from ..base import numeric_types
-from .base import EvalMetric, as_numpy, pairs
+from .base import EvalMetric, as_numpy, pairs, widened
 
 __all__ = ["LazyMetric"]
 
@@ -81,8 +81,8 @@ class LazyMetric(EvalMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         for label, pred in pairs(labels, preds):
-            pred = as_ndarray(pred)
-            self._update_pair(as_ndarray(label).as_in_context(pred.context), pred)
+            pred = widened(as_ndarray(pred))
+            self._update_pair(widened(as_ndarray(label)).as_in_context(pred.context), pred)
 
     def _update_pair(self, label: Any, pred: Any) -> Any:
         raise NotImplementedError

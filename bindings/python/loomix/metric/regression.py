@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from ..base import MXNetValueError
-from .base import EvalMetric, alias, as_numpy, check_label_shapes, pairs, register
+from .base import EvalMetric, alias, as_numpy, check_label_shapes, pairs, register, widened
 from .lazy import LazyMetric, as_ndarray, same_float
 
 __all__ = ["Caffe", "Loss", "MAE", "MSE", "PearsonCorrelation", "RMSE", "Torch"]
@@ -222,7 +222,7 @@ class Loss(LazyMetric):
 
     def update(self, _: Any, preds: Any) -> None:
         for pred in preds if isinstance(preds, (list, tuple)) else [preds]:
-            pred = as_ndarray(pred)
+            pred = widened(as_ndarray(pred))
             self._add(pred.sum(), pred.size)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _star
 from .. import metric as metrics
 from .. import optimizer as opt
 from .._arguments import as_whole, expect, settings, suggests
@@ -25,6 +26,7 @@ from ..kvstore.base import check_type
 from ..log import is_silenced, of, progress
 from ..model import BatchEndParam
 from ..progress_bar import EpochBar
+from .unpadded import Unpadded
 
 if TYPE_CHECKING:
     from ..kvstore import KVStore
@@ -499,9 +501,8 @@ class BaseModule:
     ) -> Any:
         """Evaluates predictions on data.
 
-        What fills up the last batch (``batch.pad``) is measured, too, as in MXNet: the values of an
-        :class:`NDArrayIter` are exact where the batch size divides the samples, or with
-        ``last_batch_handle="discard"``. :meth:`predict` leaves it out.
+        What fills up the last batch (``batch.pad``) is not measured where samples lie along the first axis of labels
+        and outputs. :meth:`predict` leaves it out, too.
 
         Parameters
         ----------
@@ -536,7 +537,8 @@ class BaseModule:
                 break
             self.prepare(eval_batch, sparse_row_id_fn)
             self.forward(eval_batch, is_train=False)
-            self._measure(eval_metric, eval_batch)
+            pad = getattr(eval_batch, "pad", None)
+            self._measure(Unpadded(eval_metric, eval_batch, pad) if pad else eval_metric, eval_batch)
             call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
             actual_num_batch += 1
         if actual_num_batch == 0 and num_batch != 0:
@@ -820,3 +822,10 @@ def _samples(batch: Any) -> int:
     first = batch[0] if isinstance(batch, list) and batch else batch
     data = getattr(first, "data", None)
     return data[0].shape[0] if data else 0
+
+
+_star.complete(
+    globals(),
+    "BatchEndParam DataBatch DataDesc DataIter Uniform cpu logging metric ndarray np time warnings",
+    "_as_list",
+)

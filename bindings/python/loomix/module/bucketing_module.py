@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import _star
 from .._arguments import expect
 from ..base import MXNetKeyError, MXNetTypeError, MXNetValueError
 from ..initializer import Uniform
@@ -388,3 +389,6 @@ class BucketingModule(BaseModule):
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         module._loaded_params = (arg_params or {}, aux_params or {})
         return module
+
+
+_star.complete(globals(), "BaseModule Module NameManager Uniform ctx load_params logging nd np sym warnings")

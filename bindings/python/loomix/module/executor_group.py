@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, _star
 from ..base import MXNetTypeError, MXNetValueError, as_list
 from ..executor import variable_storage
 from ..io import DataDesc
@@ -492,3 +492,6 @@ class DataParallelExecutorGroup:
         for executors in self._bound.values():
             for executor in executors:
                 mon.install(executor)
+
+
+_star.complete(globals(), "DataDesc OrderedDict ctx logging nd")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _star
 from .. import optimizer as opt
 from .._arguments import as_mapping, as_number, expect, settings
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, StateError, as_list
@@ -726,3 +727,10 @@ class Module(BaseModule):
         self._require(params=False)
         expect(hasattr(mon, "install"), "install_monitor", "mon", mon, "a Monitor")
         self._exec_group.install_monitor(mon)
+
+
+_star.complete(
+    globals(),
+    "BaseModule DataDesc DataParallelExecutorGroup InitDesc Uniform ctx load_checkpoint logging nd "
+    "opt warnings zeros",
+)

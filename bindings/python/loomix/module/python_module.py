@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import _star
 from .._arguments import expect
 from ..base import MXNetNotImplementedError, MXNetValueError
 from ..initializer import Uniform
@@ -218,3 +219,6 @@ class PythonLossModule(PythonModule):
 
     def install_monitor(self, mon: Monitor) -> Any:
         """There is no executor to watch."""
+
+
+_star.complete(globals(), "BaseModule Uniform logging nd")

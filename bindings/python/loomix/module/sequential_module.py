@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import _star
 from .._arguments import expect
 from ..base import MXNetValueError
 from ..initializer import Uniform
@@ -227,3 +228,6 @@ class SequentialModule(BaseModule):
         self._require(params=False)
         for module in self._modules:
             module.install_monitor(mon)
+
+
+_star.complete(globals(), "BaseModule Uniform copy logging")

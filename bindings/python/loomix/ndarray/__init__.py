@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING
 
-from .. import _operators
+from .. import _operators, _star
 from . import _internal as _internal
 from . import contrib, image, linalg, ndarray, op, random, sparse, utils
 from .ndarray import *  # noqa: F403
@@ -21,3 +21,6 @@ if not TYPE_CHECKING:  # which would take any name then
 
     def __getattr__(name):
         raise _operators.missing("ndarray", name, __all__)
+
+
+_star.complete(globals(), "_DTYPE_MX_TO_NP _DTYPE_NP_TO_MX _GRAD_REQ_MAP", "_ndarray_cls")

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core, autograd, habits
 from .._arguments import element_type
 from ..base import (
+    AssertedTypeError,
     MXNetNotImplementedError,
     MXNetTypeError,
     MXNetValueError,
@@ -307,7 +308,7 @@ class NDArray(_Base):
             shape = tuple(shape[0])
         elif not shape:
             if "shape" not in kwargs:
-                raise MXNetTypeError("[reshape] Shape must be provided.")
+                raise AssertedTypeError("[reshape] Shape must be provided.")
             shape = kwargs.pop("shape")
             shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         reverse = kwargs.pop("reverse", False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _operators
-from ..base import MXNetTypeError, MXNetValueError, _Null, numeric_types
+from ..base import AssertedError, MXNetTypeError, MXNetValueError, _Null, numeric_types
 from ..context import current_context
 from . import _internal
 from .ndarray import NDArray, shape_of
@@ -76,7 +76,7 @@ def _draw(
     if any(isinstance(value, NDArray) for value in values):
         if not all(isinstance(value, NDArray) for value in values):
             kinds = ", ".join(f"{key}: {type(value).__name__}" for key, value in params.items())
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[random.{name}] Distribution parameters must all be NDArrays or all be numbers; got {kinds}."
             )
         return getattr(_internal, f"_sample_{name}")(*values, out=out, **given)

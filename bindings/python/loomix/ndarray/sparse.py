@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core, _operators
+from .. import _core, _operators, _star
 from .._arguments import element_type
 from ..base import MXNetIndexError, MXNetTypeError, MXNetValueError, NotSupportedForSparseNDArray
 from ..context import current_context
@@ -417,3 +417,10 @@ def divide(lhs: Any, rhs: Any) -> Any:
 
 
 _core.set_array_classes(NDArray, RowSparseNDArray, CSRNDArray)
+
+_star.complete(
+    globals(),
+    "_ndarray_cls",
+    "Context NDArrayHandle _LIB _internal c_array_buf check_call ctypes integer_types mx_real_t "
+    "numeric_types op operator warnings",
+)

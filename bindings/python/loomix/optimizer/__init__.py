@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers: rules by which a gradient changes a weight, and the files that keep their states."""
 
+from .. import _star
 from . import contrib, optimizer
 from .adaptive import FTML, LAMB, AdaDelta, AdaGrad, Adam, Adamax, Ftrl, Nadam, RMSProp
 from .base import Optimizer, Test, create, register
@@ -34,3 +35,5 @@ __all__ = [
     "optimizer",
     "register",
 ]
+
+_star.complete(globals(), "NDabs")

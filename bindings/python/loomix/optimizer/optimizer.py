@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MXNet's module path of the optimizers; see the package."""
 
+from .. import _star
 from .adaptive import FTML, LAMB, AdaDelta, AdaGrad, Adam, Adamax, Ftrl, Nadam, RMSProp
 from .base import Optimizer, Test, create, register
 from .sgd import DCASGD, LARS, LBSGD, NAG, SGD, SGLD, Signum, ccSGD
@@ -31,3 +32,7 @@ __all__ = [
     "get_updater",
     "register",
 ]
+
+_star.complete(
+    globals(), "NDabs", "NDArray array cast is_np_array logging math os pickle py_str sqrt warnings zeros"
+)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recurrent cells for symbols, their checkpoints, and iterators over sentences."""
 
+from .. import _star
 from .io import BucketSentenceIter, DataBatch, DataDesc, DataIter, encode_sentences
 from .rnn import (
     do_rnn_checkpoint,
@@ -62,3 +63,5 @@ __all__ = [
     "save_rnn_checkpoint",
     "string_types",
 ]
+
+_star.complete(globals(), "bisect functools init io ndarray np random rnn rnn_cell symbol warnings")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ndarray
+from .. import _star, ndarray
 from .._arguments import as_whole, expect
 from ..base import MXNetKeyError, MXNetValueError
 from ..io import DataBatch, DataDesc, DataIter
@@ -227,3 +227,6 @@ class BucketSentenceIter(DataIter):
             provide_data=[self._describe(self.data_name, length)],
             provide_label=[self._describe(self.label_name, length)],
         )
+
+
+_star.complete(globals(), "bisect ndarray np random")

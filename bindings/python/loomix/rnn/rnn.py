@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import _star
 from ..model import load_checkpoint, save_checkpoint
 from .base_cell import BaseRNNCell
 
@@ -114,3 +115,6 @@ def do_rnn_checkpoint(
             save_rnn_checkpoint(cells, prefix, iter_no + 1, sym, arg, aux)
 
     return callback
+
+
+_star.complete(globals(), "warnings")

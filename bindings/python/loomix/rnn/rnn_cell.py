@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All recurrent cells, under MXNet's name for their module."""
 
+from .. import _star
 from ..base import numeric_types, string_types
 from .base_cell import BaseRNNCell, RNNParams
 from .base_cell import _normalize_sequence as _normalize_sequence
@@ -29,3 +30,5 @@ __all__ = [
     "numeric_types",
     "string_types",
 ]
+
+_star.complete(globals(), "functools init ndarray symbol warnings")

@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING
 
-from .. import _operators
+from .. import _operators, _star
 from . import _internal as _internal
 from . import contrib, image, linalg, op, random, sparse, symbol
 from .op import *  # noqa: F403
@@ -16,3 +16,6 @@ if not TYPE_CHECKING:  # which would take any name then
 
     def __getattr__(name):
         raise _operators.missing("symbol", name, __all__)
+
+
+_star.complete(globals(), "numpy_extension", "np")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _operators
-from ..base import MXNetValueError, numeric_types
+from ..base import AssertedError, numeric_types
 from . import _internal
 from .symbol import Symbol
 
@@ -47,7 +47,7 @@ def _draw(
         return getattr(_internal, f"_sample_{name}")(*values, **given)
     if not all(isinstance(value, numeric_types) for value in values):
         kinds = ", ".join(f"{key}: {type(value).__name__}" for key, value in params.items())
-        raise MXNetValueError(
+        raise AssertedError(
             f"[random.{name}] Distribution parameters must all be Symbols or all be numbers; got {kinds}."
         )
     return getattr(_internal, f"_random_{name}")(**params, **given)

@@ -293,6 +293,8 @@ def check_symbolic_forward(
     ctx = ctx or default_context()
     args = _arrays(sym.list_arguments(), location, "arguments", ctx, dtype)
     aux = _arrays(sym.list_auxiliary_states(), aux_states, "auxiliary states", ctx, dtype)
+    if isinstance(expected, (list, tuple)):  # MXNet's tests also list what an operator keeps for its gradient
+        expected = expected[: len(sym.list_outputs())]
     expected = _as_dict(sym.list_outputs(), expected, "outputs")
     executor = sym.bind(ctx, args=args, aux_states=aux, grad_req="null")
     outputs = executor.forward(is_train=False)

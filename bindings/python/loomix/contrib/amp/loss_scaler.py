@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ... import _star
 from ... import ndarray as nd
 
 if TYPE_CHECKING:
@@ -72,3 +73,6 @@ def _all_finite(gradients: Iterable[NDArray]) -> bool:
         groups.setdefault(dense.context, []).append(dense)
     checks = [nd.multi_all_finite(*arrays) for arrays in groups.values()]
     return all(bool(check.asscalar()) for check in checks)
+
+
+_star.complete(globals(), "ag logging multi_all_finite nd")

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ... import _star
 from ...base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from ...module import Module
 
@@ -177,3 +178,6 @@ compression_params
             self.update_full_grads(train_data)
             train_data.reset()
         return super()._train_epoch(train_data, eval_metric, scope)
+
+
+_star.complete(globals(), "logging mx time")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ... import _star
 from ... import ndarray as nd
 from ...base import MXNetFileError, MXNetKeyError, MXNetTypeError, MXNetValueError, as_list, data_dir, suggest
 from ...util import is_np_array as is_np_array
@@ -471,3 +472,6 @@ class CompositeEmbedding(_TokenEmbedding):
             )
         self._take_vocabulary(vocabulary)
         self._set_vectors(embeddings, self.idx_to_token)
+
+
+_star.complete(globals(), "base is_np_array logging nd os registry tarfile vocab warnings zipfile")

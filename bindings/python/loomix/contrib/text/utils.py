@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from ... import _star
+
 __all__ = ["count_tokens_from_str"]
 
 
@@ -41,3 +43,6 @@ def count_tokens_from_str(
     counter = Counter() if counter_to_update is None else counter_to_update
     counter.update(filter(None, delimiter.split(source_str.lower() if to_lower else source_str)))
     return counter
+
+
+_star.complete(globals(), "collections re")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from ... import _star
 from ...base import MXNetTypeError, MXNetValueError
 
 __all__ = ["Vocabulary"]
@@ -125,3 +126,6 @@ class Vocabulary:
                 )
         tokens = [self._idx_to_token[index] for index in (indices if several else [indices])]
         return tokens if several else tokens[0]
+
+
+_star.complete(globals(), "collections")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets and loaders."""
 
+from ... import _star
 from . import vision
 from .dataloader import DataLoader
 from .dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
@@ -19,3 +20,5 @@ __all__ = [
     "SimpleDataset",
     "vision",
 ]
+
+_star.complete(globals(), "dataloader dataset sampler")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training in one call: the estimator, and handlers of the events on its way."""
 
+from .... import _star
 from .batch_processor import BatchProcessor
 from .estimator import Estimator
 from .event_handler import (
@@ -42,3 +43,5 @@ __all__ = [
     "TrainEnd",
     "ValidationHandler",
 ]
+
+_star.complete(globals(), "batch_processor estimator event_handler utils")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from .... import habits, image
+from .... import _star, habits, image
 from ...._arguments import as_number, as_shape, as_whole, expect
 from ....base import MXNetValueError, described, numeric_types
 from ....util import is_np_array
@@ -626,3 +626,6 @@ class RandomApply(Sequential):
     def forward(self, x: Any, *args: Any) -> Any:
         """The image, transformed or as it is."""
         return x if self.p < random.random() else self.transforms(x, *args)
+
+
+_star.complete(globals(), "image np random")

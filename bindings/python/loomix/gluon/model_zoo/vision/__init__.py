@@ -10,6 +10,7 @@
 
 from typing import Any
 
+from .... import _star
 from ....base import MXNetValueError, suggest
 from . import alexnet as _alexnet
 from . import densenet, inception, mobilenet, resnet, squeezenet, vgg
@@ -66,3 +67,6 @@ def get_model(name: str, **kwargs: Any) -> Any:
     if key is None:
         raise MXNetValueError(f"[get_model] Model {name} is not supported. {suggest(name, models)}")
     return globals()[key](**kwargs)
+
+
+_star.complete(globals(), "densenet inception mobilenet resnet squeezenet vgg")
