@@ -87,7 +87,7 @@ def test_second_order():
     x = variable([3.0])
     with autograd.record():
         y = x * x * x
-        dx = autograd.grad(y, x, create_graph=True)
+        dx = autograd.grad(y, x, create_graph=True)[0]
     dx.backward()
     assert x.grad.asnumpy().tolist() == [18]
 
@@ -392,7 +392,7 @@ def derivative(function, x, order):
     with autograd.record():
         value = function(x)
         for _ in range(order):
-            value = autograd.grad(value, x, create_graph=True, retain_graph=True)
+            value = autograd.grad(value, x, create_graph=True, retain_graph=True)[0]
     return value.asnumpy()
 
 
@@ -413,7 +413,7 @@ def test_derivatives_of_higher_order(name):
         def projected(x, order=order, direction=direction):
             value = function(x)
             for _ in range(order - 1):
-                value = autograd.grad(value, x, create_graph=True, retain_graph=True)
+                value = autograd.grad(value, x, create_graph=True, retain_graph=True)[0]
             return value * nd.array(direction, dtype="float64")
 
         np.testing.assert_allclose(derivative(projected, x, 1), numeric, rtol=1e-5, atol=1e-6)
@@ -422,8 +422,8 @@ def test_derivatives_of_higher_order(name):
 def test_backward_through_a_derivative_that_is_zero():
     x = variable([0.5, -0.5])
     with autograd.record():
-        once = autograd.grad(nd.relu(x), x, create_graph=True)
-        twice = autograd.grad(once, x, create_graph=True)
+        once = autograd.grad(nd.relu(x), x, create_graph=True)[0]
+        twice = autograd.grad(once, x, create_graph=True)[0]
     assert twice.asnumpy().tolist() == [0, 0]
     x.grad[:] = 7
     twice.backward()
