@@ -117,5 +117,6 @@ def install() -> None:
             "anything imports mxnet.",
             name=_THEIRS,
         )
+    importlib.import_module("multiprocessing.pool")  # MXNet imports it, and programs use it without an import
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
