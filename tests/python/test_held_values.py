@@ -109,8 +109,8 @@ def _constant(choose, depth):
 
 
 def _random_network(seed):
-    """Convolutions, norms and activations with constants in all places that take one, of like shapes: a value that is mixed
-    up with another one must show in the numbers."""
+    """Convolutions, norms and activations with constants in all places that take one, of like shapes: a value that is
+    mixed up with another one must show in the numbers."""
     choose = random.Random(seed)
     constants = [_constant(choose, 2) for _ in range(3)]
     images, outputs = [mx.sym.Variable("data")], []

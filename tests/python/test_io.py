@@ -140,7 +140,7 @@ def test_names_and_kinds_of_input():
 
 def test_bad_input():
     for bad, error in (
-        (lambda: io.NDArrayIter(np.zeros(3), np.zeros(4), 2), ValueError),
+        (lambda: io.NDArrayIter(np.zeros(4), np.zeros(3), 2), ValueError),
         (lambda: io.NDArrayIter([], None, 2), ValueError),
         (lambda: io.NDArrayIter(None, None, 2), ValueError),
         (lambda: io.NDArrayIter(3, None, 2), TypeError),

@@ -393,6 +393,7 @@ class Constant(_Everywhere):
         value = self.value
         for convert in ("asnumpy", "tolist"):
             value = getattr(value, convert)() if hasattr(value, convert) else value
+        self._kwargs = {"value": value}
         return json.dumps([type(self).__name__.lower(), {"value": value}])
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -252,6 +253,13 @@ def plot_network(
     style = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
     style.update(node_attrs or {})
     nodes = json.loads(symbol.tojson())["nodes"]
+    names = [node["name"] for node in nodes if node["op"] == "null"]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        warnings.warn(
+            "There are multiple variables with the same name in your graph, this may result in cyclic graph. "
+            f"Repeated names: {','.join(repeated)}",
+            stacklevel=2,
+        )
     owners = {source[0]: node for node in nodes for source in node.get("inputs", [])}
     hidden = set()
     if hide_weights:

@@ -57,7 +57,7 @@ def named_arrays(data: Any, default_name: Any, allow_empty: Any) -> list[tuple[A
     for name, value in sorted(data.items()):
         if not isinstance(value, NDArray):
             try:
-                value = array(np.asarray(value))
+                value = array(value if hasattr(value, "tocsr") else np.asarray(value))
             except Exception as error:
                 raise MXNetTypeError(f"[NDArrayIter] {name} is not an array: {error}.") from None
         if not value.shape:
@@ -114,7 +114,7 @@ class NDArrayIter(DataIter):
     Raises
     ------
     ValueError
-        When the arrays differ in length, the batch size is not positive, or the mode is not known.
+        When an array has fewer samples than the first, the batch size is not positive, or the mode is not known.
 
     Examples
     --------
@@ -161,9 +161,10 @@ class NDArrayIter(DataIter):
         self.num_source = len(self.data_list)
         lengths = {name: self._length(array) for name, array in self.data + self.label}
         self.num_data = lengths[self.data[0][0]]
-        if len(set(lengths.values())) > 1:
+        if min(lengths.values()) < self.num_data:
             raise ShapeError(
-                f"[NDArrayIter] the arrays differ in length: {lengths}; expected as many samples in each."
+                f"[NDArrayIter] the arrays differ in length: {lengths}; expected as many samples in each as in the "
+                "first. What others have beyond that is left out."
             )
         if last_batch_handle != "discard" and any(array.stype != "default" for array in self.data_list):
             raise MXNetNotImplementedError(

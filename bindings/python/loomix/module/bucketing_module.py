@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _star
 from .._arguments import expect
-from ..base import MXNetKeyError, MXNetTypeError, MXNetValueError
+from ..base import MXNetKeyError, MXNetTypeError, MXNetValueError, integer_types
 from ..initializer import Uniform
 from ..log import of
 from ..model import load_params, save_checkpoint
 from ..name import NameManager as NameManager
+from ..ndarray import array, save
 from ..symbol import Symbol
 from .base_module import BaseModule, as_names
 from .module import Module
@@ -96,7 +97,8 @@ class BucketingModule(BaseModule):
 
     def _network(self, bucket_key: Any) -> Any:
         """Symbol, names of the data and names of the labels of a bucket."""
-        made = self._sym_gen(bucket_key)
+        with NameManager():  # so that each bucket's nodes without a name are called alike
+            made = self._sym_gen(bucket_key)
         if not isinstance(made, (list, tuple)) or len(made) != 3:
             given = f"{len(made)} values" if isinstance(made, (list, tuple)) else f"a {type(made).__name__}"
             raise MXNetTypeError(
@@ -151,6 +153,8 @@ class BucketingModule(BaseModule):
         return self._curr_module.symbol
 
     def get_params(self) -> Any:
+        if self._loaded_params is not None:
+            return self._loaded_params
         self._require()
         self._curr_module._params_dirty = self._params_dirty
         params = self._curr_module.get_params()
@@ -186,8 +190,6 @@ class BucketingModule(BaseModule):
         if self.params_initialized and not force_init:
             return
         self._require(params=False)
-        if self._loaded_params is not None and arg_params is None and aux_params is None:
-            arg_params, aux_params = self._loaded_params
         self._curr_module.init_params(
             initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
         )
@@ -232,8 +234,10 @@ class BucketingModule(BaseModule):
         self._buckets[self._default_bucket_key] = self._curr_module = module
         self._curr_bucket_key = self._default_bucket_key
         self.binded = True
+        params = params or self._loaded_params
         if params is not None:
-            module.set_params(*params)
+            module.init_params(None, *params)
+            self._loaded_params = None
 
     def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
         """Makes the symbol of ``bucket_key`` the current one, binding it if it is new.
@@ -341,8 +345,14 @@ class BucketingModule(BaseModule):
 
     def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
         """Writes the parameters and every bucket's symbol: ``prefix-KEY-symbol.json``."""
+        if not self._buckets:
+            raise AssertionError(
+                "[BucketingModule] bind must be called first: no bucket is there to be saved."
+            )
         self._require()
         save_checkpoint(prefix, epoch, None, *self.get_params())
+        if all(isinstance(key, integer_types) for key in self._buckets):
+            save(f"{prefix}.buckets", array(list(self._buckets), dtype="int32"))
         for key, module in self._buckets.items():
             module.symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
 
@@ -359,6 +369,7 @@ class BucketingModule(BaseModule):
             raise MXNetTypeError("[BucketingModule] load needs sym_gen, the function that makes the symbols.")
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         module._loaded_params = load_params(prefix, epoch)
+        module.params_initialized = True
         return module
 
     @staticmethod
@@ -388,6 +399,7 @@ class BucketingModule(BaseModule):
 
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         module._loaded_params = (arg_params or {}, aux_params or {})
+        module.params_initialized = True
         return module
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,23 @@ def _merge(parts: Any, axis: Any) -> Any:
     from ..ndarray import concat
 
     return concat(*(part.as_in_context(parts[0].context) for part in parts), dim=axis)
+
+
+def _descriptions(shapes: Any) -> Any:
+    """Tuples of name and shape become DataDesc."""
+    return shapes and [item if hasattr(item, "name") else DataDesc(*item) for item in shapes]
+
+
+def _part_of(arrays: dict[str, Any], name: str, shape: Any, dtype: Any, context: Any) -> Any:
+    """An array of this shape in the memory of ``arrays[name]``, which is made anew where it is too small."""
+    from ..ndarray import zeros
+
+    size = math.prod(shape)
+    whole = arrays.get(name)
+    if whole is not None and whole.dtype == dtype and whole.context == context and whole.size >= size > 0:
+        return whole.reshape((-1,))[:size].reshape(shape)
+    arrays[name] = zeros(shape, context, dtype=dtype)
+    return arrays[name]
 
 
 class DataParallelExecutorGroup:
@@ -140,6 +158,10 @@ class DataParallelExecutorGroup:
         self.execs: Any
         self.input_grad_arrays: Any
         self.execs = shared_group.execs if shared_group is not None else None
+        # By context: arrays of what is no parameter, the largest so far; those of other shapes are parts of them.
+        self.shared_data_arrays: list[dict[str, Any]] = (
+            [{} for _ in contexts] if shared_group is None else shared_group.shared_data_arrays
+        )
         self._set_shapes(data_shapes, label_shapes)
         self.grad_req = self._requests(grad_req)
         self._bind()
@@ -165,6 +187,7 @@ class DataParallelExecutorGroup:
         return spread
 
     def _set_shapes(self, data_shapes: Any, label_shapes: Any) -> None:
+        data_shapes, label_shapes = _descriptions(data_shapes), _descriptions(label_shapes)
         self.data_shapes, self.label_shapes = data_shapes, label_shapes
         self.data_names = [item.name for item in data_shapes]
         self.label_names = [item.name for item in label_shapes or []]
@@ -242,11 +265,16 @@ class DataParallelExecutorGroup:
         kept = (*self.param_names, *self.state_names)
         stypes = variable_storage(self.symbol)
         for name, shape, dtype, place in zip(self.arg_names, arg_shapes, arg_types, arg_contexts):
-            source = shared if name in kept else None
             stype = stypes.get(name, "default")
-            args[name] = self._array(
-                source and source.arg_dict, name, shape, dtype or np.float32, place, stype
-            )
+            if name in kept or stype != "default":
+                source = shared if name in kept else None
+                args[name] = self._array(
+                    source and source.arg_dict, name, shape, dtype or np.float32, place, stype
+                )
+            else:
+                args[name] = _part_of(
+                    self.shared_data_arrays[i], name, shape, np.dtype(dtype or np.float32), place
+                )
         aux = {
             name: self._array(shared and shared.aux_dict, name, shape, dtype or np.float32, place, "default")
             for name, shape, dtype, place in zip(self.aux_names, aux_shapes, aux_types, aux_contexts)
