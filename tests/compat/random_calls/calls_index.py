@@ -26,7 +26,7 @@ def pick(draw, name):
         if name == "batch_take"
         else {"axis": axis, **draw.some(keepdims=draw.chance(0.5), mode=draw.of("clip", "wrap"))}
     )
-    return Call(name, [Array(shape, draw.floating()), indices], attrs)
+    return Call(name, [Array(shape, draw.floating()), indices], attrs, grad=name == "pick")
 
 
 @makes("one_hot")
@@ -209,7 +209,11 @@ def histogram(draw, name):
 @makes("cumsum")
 def cumsum(draw, name):
     shape = draw.shape()
-    return Call(name, [Array(shape, draw.of("float32", "float64"))], draw.some(axis=draw.axis(len(shape))))
+    return Call(
+        name,
+        [Array(shape, draw.of("float32", "float64"))],
+        draw.some(axis=draw.whole(-draw.chance(0.05), len(shape) - 1)),
+    )
 
 
 @makes("_internal._slice_assign _internal._slice_assign_scalar")
@@ -219,8 +223,10 @@ def slice_assign(draw, name):
     end = tuple(draw.whole(b + 1, n) for b, n in zip(begin, shape))
     data, attrs = Array(shape, draw.floating()), {"begin": begin, "end": end}
     if name == "_internal._slice_assign":
-        return Call(name, [data, Array(tuple(e - b for b, e in zip(begin, end)), data.dtype)], attrs)
-    return Call(name, [data], {**attrs, "scalar": draw.number()})
+        return Call(
+            name, [data, Array(tuple(e - b for b, e in zip(begin, end)), data.dtype)], attrs, grad=False
+        )
+    return Call(name, [data], {**attrs, "scalar": draw.number()}, grad=False)
 
 
 UPDATES = {  # operator -> (states, required and usual parameters)

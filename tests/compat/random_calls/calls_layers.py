@@ -37,7 +37,8 @@ def softmax_activation(draw, name):
 def class_loss(draw, name):
     n, c = draw.whole(1, 5), draw.whole(1, 5)
     attrs = draw.some(margin=draw.number(0.5, 2), use_linear=draw.chance(0.5)) if name == "SVMOutput" else {}
-    return Call(name, [Array((n, c)), Array((n,), "float32", "whole", 0, c)], attrs)
+    inputs = [Array((n, c)), Array((n,), "float32", "whole", 0, c)]
+    return Call(name, inputs, attrs, grad=name == "SVMOutput")  # MXNet has no gradient to the labels
 
 
 @makes("SoftmaxOutput")
@@ -333,6 +334,8 @@ def boxes(draw, name):
 @makes("image.to_tensor image.normalize image.flip_left_right image.flip_top_bottom image.crop")
 def images(draw, name):
     h, w = draw.whole(1, 6), draw.whole(1, 6)
+    if "flip" in name and draw.chance(0.97):
+        h, w = 2 * h, 2 * w  # of odd sizes MXNet leaves the middle as it was in memory
     if name == "image.normalize":
         attrs = (
             {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.3, 0.4)}
