@@ -10,5 +10,18 @@ void kernels_unary_cuda(KernelList& list);
 void kernels_binary_cuda(KernelList& list);
 void kernels_scalar_cuda(KernelList& list);
 void kernels_convert_cuda(KernelList& list);
+void kernels_reduce_cuda(KernelList& list);
+void kernels_lines_cuda(KernelList& list);
+void kernels_softmax_cuda(KernelList& list);
+void kernels_loss_cuda(KernelList& list);
+void kernels_batch_norm_cuda(KernelList& list);
+void kernels_row_norm_cuda(KernelList& list);
+void kernels_activation_cuda(KernelList& list);
+void kernels_dropout_cuda(KernelList& list);
+void kernels_select_cuda(KernelList& list);
+void kernels_single_update_cuda(KernelList& list);
+void kernels_multi_update_cuda(KernelList& list);
+void kernels_init_cuda(KernelList& list);
+void kernels_random_cuda(KernelList& list);
 
 }  // namespace loomix::ops

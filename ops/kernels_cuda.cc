@@ -11,6 +11,19 @@ void add(loomix::ops::KernelList& list) {
   kernels_binary_cuda(list);
   kernels_scalar_cuda(list);
   kernels_convert_cuda(list);
+  kernels_reduce_cuda(list);
+  kernels_lines_cuda(list);
+  kernels_softmax_cuda(list);
+  kernels_loss_cuda(list);
+  kernels_batch_norm_cuda(list);
+  kernels_row_norm_cuda(list);
+  kernels_activation_cuda(list);
+  kernels_dropout_cuda(list);
+  kernels_select_cuda(list);
+  kernels_single_update_cuda(list);
+  kernels_multi_update_cuda(list);
+  kernels_init_cuda(list);
+  kernels_random_cuda(list);
 }
 
 }  // namespace

@@ -113,4 +113,23 @@ void map_broadcast(cudaStream_t stream, const Shape& shape, F f, T* y, const A* 
   launch(map_strided_pair<F, T, A, B>, grid_for(count), stream, count, f, places_of<2>(plan), y, a, b);
 }
 
+template <class F, class T, class A>
+__global__ void map_strided(int64_t count, F f, Places<1> places, T* y, const A* a) {
+  for (const int64_t i : own_items(count)) {
+    int64_t at[1];
+    places.of(i, at);
+    y[i] = store<T>(f(load(a[at[0]])));
+  }
+}
+
+// The same for one operand whose shape broadcasts to y's.
+template <class F, class T, class A>
+void map_repeated(cudaStream_t stream, const Shape& shape, F f, T* y, const A* a, const Shape& a_shape) {
+  const int64_t count = shape.size();
+  if (count == 0) return;
+  const ops::BroadcastPlan plan = ops::plan_broadcast(shape, {&a_shape});
+  if (plan.ndim == 1) return map_readers(stream, count, f, y, Reader<A>{a, plan.stride[0][0] == 0});
+  launch(map_strided<F, T, A>, grid_for(count), stream, count, f, places_of<1>(plan), y, a);
+}
+
 }  // namespace loomix::cuda

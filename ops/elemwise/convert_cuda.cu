@@ -11,32 +11,11 @@ namespace {
 
 using namespace cuda;
 
-template <class To, class From>
-__global__ void convert_items(int64_t count, const From* x, To* y) {
-  for (const int64_t i : own_items(count)) y[i] = convert<To>(x[i]);
-}
-
-void convert_view(const TensorView& x, const TensorView& y, cudaStream_t stream) {
-  if (y.size() == 0) return;
-  if (x.dtype == y.dtype) {
-    if (x.data != y.data) {
-      check(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.bytes()), cudaMemcpyDeviceToDevice, stream),
-            "a copy");
-    }
-    return;
-  }
-  dispatch_all(x.dtype, "Cast", [&]<class From>(Type<From>) {
-    dispatch_all(y.dtype, "Cast", [&]<class To>(Type<To>) {
-      launch(convert_items<To, From>, grid_for(y.size()), stream, y.size(), x.as<From>(), y.mutable_as<To>());
-    });
-  });
-}
-
-void convert_cuda(const KernelArgs& args) { convert_view(args.in[0], args.out[0], stream_of(args)); }
+void convert_cuda(const KernelArgs& args) { convert_array(args.in[0], args.out[0], stream_of(args)); }
 
 void amp_multicast_cuda(const AmpMulticastParams&, const KernelArgs& args) {
   for (size_t i = 0; i < args.out.size(); ++i) {
-    if (args.req[i] != Req::null) convert_view(args.in[i], args.out[i], stream_of(args));
+    if (args.req[i] != Req::null) convert_array(args.in[i], args.out[i], stream_of(args));
   }
 }
 
@@ -55,6 +34,11 @@ using ops::Number;
 
 namespace {
 
+template <class To, class From>
+__global__ void convert_items(int64_t count, const From* x, To* y) {
+  for (const int64_t i : own_items(count)) y[i] = convert<To>(x[i]);
+}
+
 template <class T>
 struct Same {
   T item;
@@ -62,6 +46,22 @@ struct Same {
 };
 
 }  // namespace
+
+void convert_array(const TensorView& x, const TensorView& y, cudaStream_t stream) {
+  if (y.size() == 0) return;
+  if (x.dtype == y.dtype) {
+    if (x.data != y.data) {
+      check(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.bytes()), cudaMemcpyDeviceToDevice, stream),
+            "a copy");
+    }
+    return;
+  }
+  dispatch_all(x.dtype, "Cast", [&]<class From>(Type<From>) {
+    dispatch_all(y.dtype, "Cast", [&]<class To>(Type<To>) {
+      launch(convert_items<To, From>, grid_for(y.size()), stream, y.size(), x.as<From>(), y.mutable_as<To>());
+    });
+  });
+}
 
 void fill(const TensorView& y, double value, cudaStream_t stream) {
   if (y.size() == 0) return;

@@ -103,6 +103,8 @@ struct MakeLossParams {
   }
 };
 
+// The bound as an element of an integer type, where it may lie outside of the type's range.
+double clip_bound(double bound, DType dtype);
 void clip_cpu(const ClipParams& p, const KernelArgs& args);
 void hard_sigmoid_cpu(const HardSigmoidParams& p, const KernelArgs& args);
 void add_n_cpu(const AddNParams& p, const KernelArgs& args);

@@ -9,16 +9,6 @@
 namespace loomix::ops {
 namespace {
 
-// The bound as an element of an integer type, where it may lie outside of the type's range.
-double in_range(double bound, DType dtype) {
-  if (is_floating(dtype) || dtype == DType::boolean) return bound;
-  return dispatch_numeric(dtype, "clip", [&]<class T>(Type<T>) {
-    const double low = static_cast<double>(std::numeric_limits<T>::lowest());
-    const double high = static_cast<double>(std::numeric_limits<T>::max());
-    return bound < low ? low : bound > high ? high : bound;
-  });
-}
-
 // fn(begin, count) for blocks of kLoopBlock elements.
 template <class Fn>
 void for_blocks(const KernelArgs& args, int64_t size, Fn&& fn) {
@@ -29,10 +19,19 @@ void for_blocks(const KernelArgs& args, int64_t size, Fn&& fn) {
 
 }  // namespace
 
+double clip_bound(double bound, DType dtype) {
+  if (is_floating(dtype) || dtype == DType::boolean) return bound;
+  return dispatch_numeric(dtype, "clip", [&]<class T>(Type<T>) {
+    const double low = static_cast<double>(std::numeric_limits<T>::lowest());
+    const double high = static_cast<double>(std::numeric_limits<T>::max());
+    return bound < low ? low : bound > high ? high : bound;
+  });
+}
+
 void clip_cpu(const ClipParams& p, const KernelArgs& args) {
   const TensorView& y = args.out[0];
-  const Number low(in_range(p.a_min, y.dtype), y.dtype);
-  const Number high(in_range(p.a_max, y.dtype), y.dtype);
+  const Number low(clip_bound(p.a_min, y.dtype), y.dtype);
+  const Number high(clip_bound(p.a_max, y.dtype), y.dtype);
   for_blocks(args, y.size(), [&](int64_t i, int64_t count) {
     char* to = mutable_element(y, i);
     binary_row(binary_code<fn::Maximum>, y.dtype, Spread::right, element(args.in[0], i), low.bytes, to,

@@ -3,6 +3,7 @@
 
 #include "base/params.h"
 #include "ops/op.h"
+#include "ops/softmax/softmax.h"
 
 namespace loomix::ops {
 
@@ -37,5 +38,9 @@ struct SoftmaxOutputParams {
         .at_most(1);
   }
 };
+
+SoftmaxRows rows_of(const SoftmaxOutputParams& p, const Shape& shape);
+// What the gradient is divided by, unless that is the number of valid labels.
+double fixed_divisor(const SoftmaxOutputParams& p, const SoftmaxRows& rows, const Shape& label);
 
 }  // namespace loomix::ops

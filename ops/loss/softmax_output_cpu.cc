@@ -9,15 +9,23 @@
 #include "ops/table.h"
 
 namespace loomix::ops {
-namespace {
-
-constexpr int64_t kElementsPerThread = 16384;
 
 SoftmaxRows rows_of(const SoftmaxOutputParams& p, const Shape& shape) {
   if (p.multi_output && shape.ndim() >= 2) return SoftmaxRows(shape, 1);
   if (p.preserve_shape) return SoftmaxRows(shape, shape.ndim() - 1);
   return SoftmaxRows(shape[0], shape.size_between(1, shape.ndim()));
 }
+
+double fixed_divisor(const SoftmaxOutputParams& p, const SoftmaxRows& rows, const Shape& label) {
+  const bool by_batch = p.normalization == LossNormalization::batch;
+  if (!p.multi_output) return by_batch ? static_cast<double>(label.size()) : 1.0;
+  const auto places = static_cast<double>(rows.inner);
+  return by_batch ? places * static_cast<double>(label[0]) : places;
+}
+
+namespace {
+
+constexpr int64_t kElementsPerThread = 16384;
 
 // What the gradient is divided by.
 double divisor(const SoftmaxOutputParams& p, const SoftmaxRows& rows, const TensorView& label) {
@@ -28,10 +36,7 @@ double divisor(const SoftmaxOutputParams& p, const SoftmaxRows& rows, const Tens
     for (int64_t i = 0; i < label.size(); ++i) valid += labels[i] != ignored;
     return static_cast<double>(std::max<int64_t>(valid, 1));
   }
-  if (!p.multi_output)
-    return p.normalization == LossNormalization::batch ? static_cast<double>(label.size()) : 1.0;
-  const auto places = static_cast<double>(rows.inner);
-  return p.normalization == LossNormalization::batch ? places * static_cast<double>(label.shape[0]) : places;
+  return fixed_divisor(p, rows, label.shape);
 }
 
 // data, label -> softmax(data).

@@ -7,7 +7,7 @@
 #include "ops/optimizer/update_params.h"
 
 // The mathematics of the update operators: one element's weight w, gradient g and states s give the new weight; the
-// states change in place. A is the type computed in.
+// states change in place. A is the type computed in. constexpr, so that nvcc compiles them for both sides.
 namespace loomix::ops::update {
 
 template <class A>
@@ -18,20 +18,20 @@ struct Rescale {
   explicit Rescale(const P& p) : Rescale(A(p.rescale_grad), A(p.clip_gradient)) {}
   Rescale(A scale_value, A limit_value)
       : scale(scale_value), limit(limit_value < 0 ? std::numeric_limits<A>::infinity() : limit_value) {}
-  [[gnu::always_inline]] A clip(A g) const {
+  [[gnu::always_inline]] constexpr A clip(A g) const {
     const A low = g < -limit ? -limit : g;
     return low > limit ? limit : low;
   }
-  [[gnu::always_inline]] A operator()(A g) const { return clip(scale * g); }
+  [[gnu::always_inline]] constexpr A operator()(A g) const { return clip(scale * g); }
 };
 
 template <class A>
-[[gnu::always_inline]] inline A sign(A x) {
+[[gnu::always_inline]] constexpr A sign(A x) {
   return x > 0 ? A{1} : x < 0 ? A{-1} : A{0};
 }
 
 template <class A>
-[[gnu::always_inline]] inline A clip_to(A x, A limit) {
+[[gnu::always_inline]] constexpr A clip_to(A x, A limit) {
   return limit < 0 ? x : x > limit ? limit : x < -limit ? -limit : x;
 }
 
@@ -44,7 +44,9 @@ struct Sgd {
   explicit Sgd(const P& p) : lr(p.lr), wd(p.wd), rescale(p) {}
   template <class P>
   Sgd(const P& p, A rate, A decay) : lr(rate), wd(decay), rescale(p) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A*) const { return (1 - lr * wd) * w - lr * rescale(g); }
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A*) const {
+    return (1 - lr * wd) * w - lr * rescale(g);
+  }
 };
 
 template <class A>
@@ -56,7 +58,7 @@ struct SgdMom {
   explicit SgdMom(const P& p) : lr(p.lr), wd(p.wd), momentum(p.momentum), rescale(p) {}
   template <class P>
   SgdMom(const P& p, A rate, A decay) : lr(rate), wd(decay), momentum(p.momentum), rescale(p) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     s[0] = momentum * s[0] - lr * wd * w - lr * rescale(g);
     return w + s[0];
   }
@@ -71,7 +73,7 @@ struct Nag {
   bool in_place;
   Nag(const NagParams& p, bool writes_in_place)
       : lr(p.lr), wd(p.wd), momentum(p.momentum), rescale(p), in_place(writes_in_place) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     const A kept = momentum * s[0], step = kept - lr * rescale(g);
     const A next = w - kept + (momentum + 1) * (step - lr * wd * w);
     s[0] = step - lr * wd * (in_place ? next : w);
@@ -86,7 +88,7 @@ struct Adam {
   Rescale<A> rescale;
   explicit Adam(const AdamParams& p)
       : lr(p.lr), wd(p.wd), beta1(p.beta1), beta2(p.beta2), epsilon(p.epsilon), rescale(p) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     g = rescale.clip(rescale.scale * g + wd * w);
     s[0] = beta1 * s[0] + (1 - beta1) * g;
     s[1] = beta2 * s[1] + (1 - beta2) * g * g;
@@ -108,7 +110,7 @@ struct AdamW {
         beta2(p.beta2),
         epsilon(p.epsilon),
         rescale(scale, p.clip_gradient) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     g = rescale(g);
     s[0] = beta1 * s[0] + (1 - beta1) * g;
     s[1] = beta2 * s[1] + (1 - beta2) * g * g;
@@ -123,7 +125,7 @@ struct RmsProp {
   Rescale<A> rescale;
   explicit RmsProp(const RmsPropParams& p)
       : lr(p.lr), wd(p.wd), gamma1(p.gamma1), epsilon(p.epsilon), clip_weights(p.clip_weights), rescale(p) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     g = rescale.clip(rescale.scale * g + wd * w);
     s[0] = (1 - gamma1) * g * g + gamma1 * s[0];
     return clip_to(w - lr * g / std::sqrt(s[0] + epsilon), clip_weights);
@@ -143,7 +145,7 @@ struct RmsPropAlex {
         epsilon(p.epsilon),
         clip_weights(p.clip_weights),
         rescale(p) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     g = rescale.clip(rescale.scale * g + wd * w);
     s[0] = (1 - gamma1) * g * g + gamma1 * s[0];
     s[1] = (1 - gamma1) * g + gamma1 * s[1];
@@ -158,7 +160,7 @@ struct Ftrl {
   A lr, wd, lamda1, beta;
   Rescale<A> rescale;
   explicit Ftrl(const FtrlParams& p) : lr(p.lr), wd(p.wd), lamda1(p.lamda1), beta(p.beta), rescale(p) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     g = rescale(g);
     const A n = s[1] + g * g;
     s[0] += g - (std::sqrt(n) - std::sqrt(s[1])) * w / lr;
@@ -182,7 +184,7 @@ struct Ftml {
         correction1(1 - std::pow(A(p.beta1), A(p.t))),
         correction2(1 - std::pow(A(p.beta2), A(p.t))),
         rescale(p.rescale_grad, p.clip_grad) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {  // d, v, z
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {  // d, v, z
     g = rescale.clip(rescale.scale * g + wd * w);
     s[1] = beta2 * s[1] + (1 - beta2) * g * g;
     const A d = correction1 / lr * (std::sqrt(s[1] / correction2) + epsilon);
@@ -197,7 +199,9 @@ struct SignSgd {
   static constexpr int kStates = 0;
   A lr, wd;
   explicit SignSgd(const SignSgdParams& p) : lr(p.lr), wd(p.wd) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A*) const { return (1 - lr * wd) * w - lr * sign(g); }
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A*) const {
+    return (1 - lr * wd) * w - lr * sign(g);
+  }
 };
 
 template <class A>
@@ -207,7 +211,7 @@ struct Signum {
   Rescale<A> rescale;
   explicit Signum(const SignumParams& p)
       : lr(p.lr), wd(p.wd), momentum(p.momentum), wd_lh(p.wd_lh), rescale(p) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     s[0] = momentum * s[0] - (1 - momentum) * (wd * w + rescale(g));
     return (1 - lr * wd_lh) * w + lr * sign(s[0]);
   }
@@ -228,7 +232,7 @@ struct LambDirection {
     }
   }
   explicit LambDirection(const LambPhase1Params& p) : LambDirection(p, p.wd, p.t) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     g = rescale(g);
     s[0] = beta1 * s[0] + (1 - beta1) * g;
     s[1] = beta2 * s[1] + (1 - beta2) * g * g;
@@ -242,7 +246,7 @@ struct Adagrad {
   A lr, wd, epsilon;
   Rescale<A> rescale;
   explicit Adagrad(const AdagradParams& p) : lr(p.lr), wd(p.wd), epsilon(p.epsilon), rescale(p) {}
-  [[gnu::always_inline]] A operator()(A w, A g, A* s) const {
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     g = rescale(g);
     s[0] += g * g;
     return w - lr * (g / std::sqrt(s[0] + epsilon) + wd * w);
@@ -250,7 +254,7 @@ struct Adagrad {
 };
 
 // How long LAMB's step is, from the norms of weight and direction.
-inline float lamb_rate(float lr, float weight_norm, float step_norm, float lower, float upper) {
+constexpr float lamb_rate(float lr, float weight_norm, float step_norm, float lower, float upper) {
   if (lower >= 0 && weight_norm < lower) weight_norm = lower;
   if (upper >= 0 && weight_norm > upper) weight_norm = upper;
   return weight_norm == 0 || step_norm == 0 ? lr : lr * weight_norm / step_norm;

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "ops/random/philox.h"
 
-// One struct a distribution: names, defaults and lower limits of its parameters, and how a number is drawn.
+// One struct a distribution: names, defaults and lower limits of its parameters, and how a number is drawn, on the host or a
+// device.
 namespace loomix::ops {
 
 // Values are finite numbers.
@@ -28,7 +29,7 @@ struct Uniform {
   static constexpr std::array<ParameterInfo, 2> parameters = {
       {{"low", 0, kAnyValue, false, "Smallest value."},
        {"high", 1, kAnyValue, false, "Values are below it."}}};
-  static double draw(PhiloxStream& stream, double low, double high) {
+  static constexpr double draw(auto& stream, double low, double high) {
     return low + (high - low) * stream.uniform();
   }
 };
@@ -39,7 +40,7 @@ struct Normal {
       "Draws from the normal distribution with mean loc and standard deviation scale.";
   static constexpr std::array<ParameterInfo, 2> parameters = {
       {{"loc", 0, kAnyValue, false, "The mean."}, {"scale", 1, 0, false, "The standard deviation."}}};
-  static double draw(PhiloxStream& stream, double mean, double deviation) {
+  static constexpr double draw(auto& stream, double mean, double deviation) {
     return mean + deviation * stream.normal();
   }
 };
@@ -50,19 +51,21 @@ struct Gamma {
   static constexpr std::array<ParameterInfo, 2> parameters = {
       {{"alpha", 1, 0, true, "The shape."}, {"beta", 1, 0, true, "The scale."}}};
   // Marsaglia and Tsang: A simple method for generating gamma variables, 2000.
-  static double draw(PhiloxStream& stream, double shape, double scale) {
+  static constexpr double draw(auto& stream, double shape, double scale) {
+    constexpr auto m = std::remove_reference_t<decltype(stream)>::math();
+    double boost = 1;
     if (shape < 1) {
-      const double boost = std::pow(stream.uniform_positive(), 1 / shape);
-      return boost * draw(stream, shape + 1, scale);
+      boost = m.pow(stream.uniform_positive(), 1 / shape);
+      shape += 1;
     }
-    const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+    const double d = shape - 1.0 / 3, c = 1 / m.sqrt(9 * d);
     while (true) {
       const double x = stream.normal();
       const double root = 1 + c * x;
       if (root <= 0) continue;
       const double v = root * root * root;
-      if (std::log(stream.uniform_positive()) < 0.5 * x * x + d - d * v + d * std::log(v))
-        return d * v * scale;
+      if (m.log(stream.uniform_positive()) < 0.5 * x * x + d - d * v + d * m.log(v))
+        return boost * (d * v * scale);
     }
   }
 };
@@ -72,8 +75,9 @@ struct Exponential {
   static constexpr const char* doc = "Draws from the exponential distribution with rate lam.";
   static constexpr std::array<ParameterInfo, 1> parameters = {
       {{"lam", 1, 0, true, "The rate; the mean is 1 / lam."}}};
-  static double draw(PhiloxStream& stream, double rate, double) {
-    return -std::log(stream.uniform_positive()) / rate;
+  static constexpr double draw(auto& stream, double rate, double) {
+    constexpr auto m = std::remove_reference_t<decltype(stream)>::math();
+    return -m.log(stream.uniform_positive()) / rate;
   }
 };
 
@@ -81,37 +85,36 @@ struct Poisson {
   static constexpr const char* name = "poisson";
   static constexpr const char* doc = "Draws counts from the Poisson distribution with mean lam.";
   static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, false, "The mean."}}};
-  static double draw(PhiloxStream& stream, double mean, double = 0) {
-    if (!std::isfinite(mean))
-      return mean;  // no draw would be accepted; of parameters whose product overflows
+  static constexpr double draw(auto& stream, double mean, double = 0) {
+    if (mean - mean != 0) return mean;  // no draw would be accepted; of parameters whose product overflows
     return mean < 10 ? draw_by_product(stream, mean) : draw_by_rejection(stream, mean);
   }
 
  private:
-  static double draw_by_product(PhiloxStream& stream, double mean) {
-    const double limit = std::exp(-mean);
+  static constexpr double draw_by_product(auto& stream, double mean) {
+    constexpr auto m = std::remove_reference_t<decltype(stream)>::math();
+    const double limit = m.exp(-mean);
     double count = 0;
     for (double product = stream.uniform_positive(); product > limit; product *= stream.uniform_positive())
       ++count;
     return count;
   }
   // Hoermann's PTRS: The transformed rejection method for generating Poisson random variables, 1993.
-  static double draw_by_rejection(PhiloxStream& stream, double mean) {
-    const double log_mean = std::log(mean);
-    const double b = 0.931 + 2.53 * std::sqrt(mean);
+  static constexpr double draw_by_rejection(auto& stream, double mean) {
+    constexpr auto m = std::remove_reference_t<decltype(stream)>::math();
+    const double log_mean = m.log(mean);
+    const double b = 0.931 + 2.53 * m.sqrt(mean);
     const double a = -0.059 + 0.02483 * b;
     const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
     const double v_r = 0.9277 - 3.6224 / (b - 2);
     while (true) {
       const double u = stream.uniform() - 0.5;
       const double v = stream.uniform_positive();
-      const double us = 0.5 - std::fabs(u);
-      const double k = std::floor((2 * a / us + b) * u + mean + 0.43);
+      const double us = 0.5 - m.abs(u);
+      const double k = m.floor((2 * a / us + b) * u + mean + 0.43);
       if (us >= 0.07 && v <= v_r) return k;
       if (k < 0 || (us < 0.013 && v > us)) continue;
-      int sign = 0;
-      if (std::log(v * inverse_alpha / (a / (us * us) + b)) <= -mean + k * log_mean - lgamma_r(k + 1, &sign))
-        return k;
+      if (m.log(v * inverse_alpha / (a / (us * us) + b)) <= -mean + k * log_mean - m.lgamma(k + 1)) return k;
     }
   }
 };
@@ -122,7 +125,7 @@ struct NegativeBinomial {
       "Draws the number of failures before k successes, each of probability p.";
   static constexpr std::array<ParameterInfo, 2> parameters = {
       {{"k", 1, 0, true, "Number of successes."}, {"p", 1, 0, true, "Probability of a success."}}};
-  static double draw(PhiloxStream& stream, double k, double p) {
+  static constexpr double draw(auto& stream, double k, double p) {
     return p >= 1 ? 0 : Poisson::draw(stream, Gamma::draw(stream, k, (1 - p) / p));
   }
 };
@@ -133,7 +136,7 @@ struct GeneralizedNegativeBinomial {
       "Draws counts with mean mu and dispersion alpha; with alpha 0, Poisson counts.";
   static constexpr std::array<ParameterInfo, 2> parameters = {
       {{"mu", 1, 0, false, "The mean."}, {"alpha", 1, 0, false, "The dispersion."}}};
-  static double draw(PhiloxStream& stream, double mean, double dispersion) {
+  static constexpr double draw(auto& stream, double mean, double dispersion) {
     if (mean <= 0) return 0;
     return Poisson::draw(stream,
                          dispersion > 0 ? Gamma::draw(stream, 1 / dispersion, mean * dispersion) : mean);

@@ -16,7 +16,7 @@ struct PhiloxBlock {
   uint32_t word[4];
 };
 
-inline PhiloxBlock philox(uint64_t seed, uint64_t low, uint64_t high) {
+constexpr PhiloxBlock philox(uint64_t seed, uint64_t low, uint64_t high) {
   uint32_t c0 = static_cast<uint32_t>(low), c1 = static_cast<uint32_t>(low >> 32);
   uint32_t c2 = static_cast<uint32_t>(high), c3 = static_cast<uint32_t>(high >> 32);
   uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
@@ -36,8 +36,8 @@ inline PhiloxBlock philox(uint64_t seed, uint64_t low, uint64_t high) {
 }
 
 // In [0, 1), with 24 and 53 random bits.
-inline float unit_float(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
-inline double unit_double(uint32_t high, uint32_t low) {
+constexpr float unit_float(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+constexpr double unit_double(uint32_t high, uint32_t low) {
   return static_cast<double>((uint64_t{high} << 32 | low) >> 11) * 0x1p-53;
 }
 
@@ -51,33 +51,35 @@ void philox_words(const RandomStream& random, int64_t begin, int64_t end, Put&& 
   }
 }
 
-// The blocks of one element, drawn one number at a time.
-class PhiloxStream {
+// The blocks of one element, drawn one number at a time. `Math` is as for elementwise functors, so that device code draws the same.
+template <class Math>
+class PhiloxDraws {
  public:
-  PhiloxStream(const RandomStream& random, int64_t element)
+  constexpr PhiloxDraws(const RandomStream& random, int64_t element)
       : seed_(random.seed), element_(random.offset + static_cast<uint64_t>(element)) {}
 
-  uint32_t next() {
+  constexpr uint32_t next() {
     if (used_ == 4) {
       block_ = philox(seed_, element_, ++draw_);
       used_ = 0;
     }
     return block_.word[used_++];
   }
-  uint64_t next64() {
+  constexpr uint64_t next64() {
     const uint64_t high = next();
     return high << 32 | next();
   }
-  double uniform() {
+  constexpr double uniform() {
     const uint32_t high = next();
     return unit_double(high, next());
   }
   // In (0, 1]: safe to take the logarithm of.
-  double uniform_positive() { return 1.0 - uniform(); }
-  double normal() {
-    const double radius = std::sqrt(-2.0 * std::log(uniform_positive()));
-    return radius * std::cos(6.283185307179586 * uniform());
+  constexpr double uniform_positive() { return 1.0 - uniform(); }
+  constexpr double normal() {
+    const double radius = Math::sqrt(-2.0 * Math::log(uniform_positive()));
+    return radius * Math::cos(6.283185307179586 * uniform());
   }
+  static constexpr Math math() { return {}; }
 
  private:
   uint64_t seed_;
@@ -86,5 +88,21 @@ class PhiloxStream {
   PhiloxBlock block_{};
   int used_ = 4;
 };
+
+// The mathematics of the host in double, for samplers.
+struct SamplerMath {
+  static double exp(double x) { return std::exp(x); }
+  static double log(double x) { return std::log(x); }
+  static double sqrt(double x) { return std::sqrt(x); }
+  static double cos(double x) { return std::cos(x); }
+  static double pow(double x, double y) { return std::pow(x, y); }
+  static double floor(double x) { return std::floor(x); }
+  static double abs(double x) { return std::fabs(x); }
+  static double lgamma(double x) {
+    int sign = 0;
+    return lgamma_r(x, &sign);
+  }
+};
+using PhiloxStream = PhiloxDraws<SamplerMath>;
 
 }  // namespace loomix::ops

@@ -33,6 +33,10 @@ struct SoftmaxRows : AxisSplit {
   SoftmaxRows(int64_t rows, int64_t columns) : SoftmaxRows(Shape{rows, columns}, 1) {}
 };
 
+SoftmaxRows rows_of(const SoftmaxParams& p, const Shape& shape);
+// 1 / temperature, negative for softmin.
+double scale_of(SoftmaxKind kind, const SoftmaxParams& p);
+
 // data, length -> output. The readable kernels, for all types and axes.
 void softmax_rows_cpu(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const TensorView& data,
                       const TensorView* length, const TensorView& out, engine::RunContext& context);
@@ -63,5 +67,6 @@ struct SoftmaxActivationParams {
         .options({{"channel", SoftmaxMode::channel}, {"instance", SoftmaxMode::instance}});
   }
 };
+SoftmaxRows rows_of(const SoftmaxActivationParams& p, const Shape& shape);
 
 }  // namespace loomix::ops

@@ -9,11 +9,7 @@
 #include "ops/whole_number.h"
 
 namespace loomix::ops {
-namespace {
 
-constexpr int64_t kElementsPerThread = 4096;
-
-// 1 / temperature, negative for softmin.
 double scale_of(SoftmaxKind kind, const SoftmaxParams& p) {
   const double scale = 1.0 / p.temperature.value_or(1.0);
   return kind == SoftmaxKind::softmin ? -scale : scale;
@@ -22,6 +18,15 @@ double scale_of(SoftmaxKind kind, const SoftmaxParams& p) {
 SoftmaxRows rows_of(const SoftmaxParams& p, const Shape& shape) {
   return SoftmaxRows(shape, normalize_axis(p.axis, shape.ndim(), "softmax"));
 }
+
+SoftmaxRows rows_of(const SoftmaxActivationParams& p, const Shape& shape) {
+  if (p.mode == SoftmaxMode::channel && shape.ndim() > 1) return SoftmaxRows(shape, 1);
+  return SoftmaxRows(shape, shape.ndim() - 1);
+}
+
+namespace {
+
+constexpr int64_t kElementsPerThread = 4096;
 
 // Calls fn(row number, position of its first element) for every row, in parallel.
 template <class Fn>
@@ -105,11 +110,6 @@ void twice(const SoftmaxParams& p, const KernelArgs& args, Products&& products, 
           value(static_cast<A>(head[at]), static_cast<A>(grad[at]), static_cast<A>(output[at]), sums));
     }
   });
-}
-
-SoftmaxRows activation_rows(const SoftmaxActivationParams& p, const Shape& shape) {
-  if (p.mode == SoftmaxMode::channel && shape.ndim() > 1) return SoftmaxRows(shape, 1);
-  return SoftmaxRows(shape, shape.ndim() - 1);
 }
 
 }  // namespace
@@ -219,13 +219,13 @@ void softmax_twice_output_cpu(const SoftmaxParams& p, const KernelArgs& args) {
 }
 
 void softmax_activation_cpu(const SoftmaxActivationParams& p, const KernelArgs& args) {
-  softmax_rows(SoftmaxKind::softmax, activation_rows(p, args.in[0].shape), 1.0, args.in[0], args.out[0],
+  softmax_rows(SoftmaxKind::softmax, rows_of(p, args.in[0].shape), 1.0, args.in[0], args.out[0],
                *args.context);
 }
 
 void softmax_activation_backward_cpu(const SoftmaxActivationParams& p, const KernelArgs& args) {
-  softmax_backward_rows(SoftmaxKind::softmax, activation_rows(p, args.in[0].shape), 1.0, args.in[0],
-                        args.in[1], args.out[0], *args.context);
+  softmax_backward_rows(SoftmaxKind::softmax, rows_of(p, args.in[0].shape), 1.0, args.in[0], args.in[1],
+                        args.out[0], *args.context);
 }
 
 Support softmax_simd_support(const SoftmaxParams& p, const KernelSpec& spec) {
