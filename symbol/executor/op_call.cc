@@ -196,7 +196,7 @@ void OpCall::choose(Runtime& runtime, const Spec& spec) {
   LOOMIX_CHECK(choice_.kernel->deterministic || !runtime.engine().options().deterministic, StateError,
                "[{}] kernel {} is not reproducible bit by bit, and deterministic mode is on.", spec.op.name,
                choice_.kernel->name);
-  staged_ = !device_.is_host() && choice_.kernel->device == DeviceType::cpu;
+  runs_on_host_ = device_.is_host() || choice_.kernel->device == DeviceType::cpu;
   cost_ns_ = static_cast<uint32_t>(std::min<double>(choice_.cost_ns, std::numeric_limits<uint32_t>::max()));
   limit_cores(false);
   if (spec.op.random_numbers) random_numbers_ = spec.op.random_numbers(*spec.attrs, kernel_spec);
@@ -206,7 +206,7 @@ void OpCall::choose(Runtime& runtime, const Spec& spec) {
 }
 
 void OpCall::find_scratch(Runtime& runtime, const Spec& spec) {
-  const bool is_planned = !staged_ && spec.scratch && !spec.scratch->is_none() &&
+  const bool is_planned = kernel_device() == device_ && spec.scratch && !spec.scratch->is_none() &&
                           static_cast<size_t>(spec.scratch->bytes()) >= scratch_bytes_;
   if (is_planned) {
     scratch_ = static_cast<std::byte*>(spec.scratch->view().data);
@@ -323,7 +323,7 @@ void OpCall::run_checked(engine::RunContext& context, ops::RandomStream random) 
 }
 
 void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
-  if (staged_) [[unlikely]]
+  if (is_staged()) [[unlikely]]
     return run_staged(context, random);
   const Clock clock(*this);
   if (!scratch_pool_ && detours_.empty() && !op_->data_dependent) {
@@ -511,8 +511,8 @@ ops::KernelChoice choose_kernel(Runtime& runtime, const ops::OpDef& op, const Re
     ops::ChoiceContext on_host = context;
     on_host.device = DeviceType::cpu;
     ops::KernelChoice choice = choose(on_host);
-    if (!choice.kernel || !choice.kernel->run) throw;
-    warn_of_host(op);
+    if (!choice.kernel) throw;
+    if (choice.kernel->run) warn_of_host(op);  // the others push work for the device
     return choice;
   }
 }

@@ -107,9 +107,12 @@ class OpCall final : public RefCounted {
   bool check_given() const;  // inputs and labels; whether an input is infinite
   void run_checked(engine::RunContext& context, ops::RandomStream random) const;
   void run_staged(engine::RunContext& context, ops::RandomStream random) const;
-  // Of arrays on a device without a kernel for it: runs on the host, with copies.
-  bool is_staged() const noexcept { return staged_; }
-  Device kernel_device() const noexcept { return staged_ ? Device::cpu() : device_; }
+  // Where no kernel of the device takes its arrays, one of the host's runs, with copies. An asynchronous one needs none: what it
+  // does with the arrays it pushes.
+  bool is_staged() const noexcept { return runs_on_host_ && !device_.is_host() && choice_.kernel->run; }
+  Device kernel_device() const noexcept {
+    return runs_on_host_ && !device_.is_host() ? Device::cpu() : device_;
+  }
   std::span<const TensorView> in() const { return {views_.data(), num_in_}; }
   std::span<const TensorView> out() const { return {views_.data() + num_in_, num_out_}; }
   std::span<const Ref<Storage>> outputs() const { return std::span(storages_).subspan(num_in_, num_out_); }
@@ -127,7 +130,7 @@ class OpCall final : public RefCounted {
   uint32_t cost_ns_ = 0;
   uint8_t max_cores_ = 1;
   bool training_ = false;
-  bool staged_ = false;
+  bool runs_on_host_ = false;
   Device device_;
   mutable std::atomic<int64_t> last_ns_{-1};
   uint64_t random_numbers_ = 0;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A queue is a stream; a token is an event recorded on it. Each queue has a thread of its own that completes its tokens
-// in order, sleeping in the driver until the event has happened: workers issue and move on, and none of them waits.
-// Successors on other streams wait by cudaStreamWaitEvent. Events are kept for reuse; the mutex guards the list of
-// pending tokens and the free events.
+// A queue is a stream; a token stands for all work on it up to a number, and costs nothing on the device. An event is recorded for
+// many tokens at once: when somebody waits for one of them, and after each kTokensAnEvent of them. An event may stand for more
+// work than the token that asked for it; whoever waits then waits a little longer. Each queue has a thread that completes tokens in
+// order, as their events happen: it looks for kPollTime, then sleeps in the driver. Workers issue and move on, and none of them
+// waits. Successors on other streams wait by cudaStreamWaitEvent. Events are kept for reuse. The mutex guards the tokens that are not
+// done, the recorded events, and those that are free.
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -29,10 +33,15 @@ void check(cudaError_t status, const char* what) {
       fmt::format("[cuda] {} failed: {} ({}).", what, cudaGetErrorString(status), cudaGetErrorName(status)));
 }
 
+class CudaQueue;
+
 class CudaToken final : public CompletionToken {
  public:
-  CudaToken(DeviceQueue& queue, cudaEvent_t happened) noexcept : CompletionToken(queue), event(happened) {}
-  const cudaEvent_t event;  // the queue's; valid until the token is done
+  CudaToken(DeviceQueue& queue, uint64_t place) noexcept : CompletionToken(queue), number(place) {}
+  const uint64_t number;
+
+ private:
+  void watch() override;
 };
 
 class CudaQueue final : public DeviceQueue {
@@ -63,59 +72,106 @@ class CudaQueue final : public DeviceQueue {
   void* native() override { return stream_; }
   void wait_for(CompletionToken& token) override {
     if (&token.queue() == this || token.done()) return;
-    if (token.queue().device().type == DeviceType::gpu) {
-      check(cudaStreamWaitEvent(stream_, static_cast<CudaToken&>(token).event, 0), "cudaStreamWaitEvent");
-    } else {
-      token.wait();  // another kind of device: no stream of ours can wait for it
-    }
+    if (token.queue().device().type != DeviceType::gpu)
+      return token.wait();  // another kind of device: no stream of ours can wait for it
+    auto& given = static_cast<CudaToken&>(token);
+    auto& other = static_cast<CudaQueue&>(token.queue());
+    const std::lock_guard lock(other.mutex_);
+    if (token.done() || given.number <= other.completed_) return;
+    other.cover(given.number);
+    // Under the lock, so that the event is not recorded anew meanwhile.
+    const Recorded& covering = other.first_covering(given.number);
+    if (covering.refusal == cudaSuccess)
+      check(cudaStreamWaitEvent(stream_, covering.event, 0), "cudaStreamWaitEvent");
   }
   TokenRef record() override {
-    cudaEvent_t event = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!free_events_.empty()) {
-        event = free_events_.back();
-        free_events_.pop_back();
-      }
-    }
-    if (event == nullptr) {
-      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
-            "cudaEventCreateWithFlags");
-    }
-    check(cudaEventRecord(event, stream_), "cudaEventRecord");
-    Ref<CudaToken> token = make_ref<CudaToken>(*this, event);
-    {
-      const std::lock_guard lock(mutex_);
-      pending_.push_back(token);
-    }
-    changed_.notify_one();
+    const std::lock_guard lock(mutex_);
+    Ref<CudaToken> token = make_ref<CudaToken>(*this, ++issued_);
+    pending_.push_back(token);
+    if (issued_ - covered_ >= kTokensAnEvent) cover(issued_);
     return token;
   }
   void copy(void* to, const void* from, size_t bytes) override {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
   }
+  // Sees to it that the token of this number will be completed.
+  void watch(uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    cover(number);
+  }
 
  private:
+  static constexpr uint64_t kTokensAnEvent = 16;
+  static constexpr auto kPollTime = std::chrono::microseconds(50);
+  struct Recorded {
+    uint64_t number;  // of the last token that it stands for
+    cudaEvent_t event;
+    cudaError_t refusal;  // of a device that takes no more events: what its tokens end with
+  };
+
+  // The caller holds the mutex.
+  void cover(uint64_t number) {
+    if (number <= covered_) return;
+    int before = 0;
+    cudaGetDevice(&before);
+    if (before != device_) cudaSetDevice(device_);
+    cudaEvent_t event = nullptr;
+    cudaError_t status = cudaSuccess;
+    if (!free_events_.empty()) {
+      event = free_events_.back();
+      free_events_.pop_back();
+    } else {
+      status = cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync);
+    }
+    if (status == cudaSuccess) status = cudaEventRecord(event, stream_);
+    if (before != device_) cudaSetDevice(before);
+    covered_ = issued_;
+    events_.push_back({covered_, event, status});
+    changed_.notify_one();
+  }
+  const Recorded& first_covering(uint64_t number) const {
+    return *std::ranges::lower_bound(events_, number, {}, &Recorded::number);
+  }
+
+  static cudaError_t wait_for_event(const Recorded& recorded) {
+    if (recorded.refusal != cudaSuccess) return recorded.refusal;
+    const auto end = std::chrono::steady_clock::now() + kPollTime;
+    do {
+      const cudaError_t status = cudaEventQuery(recorded.event);
+      if (status != cudaErrorNotReady) return status;
+    } while (std::chrono::steady_clock::now() < end);
+    return cudaEventSynchronize(recorded.event);
+  }
   void complete_tokens() {
     cudaSetDevice(device_);
+    std::unique_lock lock(mutex_);
     for (;;) {
-      Ref<CudaToken> token;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return stopping_ || !pending_.empty(); });
+      changed_.wait(lock, [this] { return stopping_ || !events_.empty(); });
+      if (events_.empty()) {
         if (pending_.empty()) return;
-        token = pending_.front();
-        pending_.pop_front();
+        cover(issued_);
       }
+      const Recorded next = events_.front();  // stays in the list: others may wait for it
+      lock.unlock();
       std::exception_ptr error;
       try {
-        check(cudaEventSynchronize(token->event), "work on the device");
+        check(wait_for_event(next), "work on the device");
       } catch (...) {
         error = std::current_exception();
       }
-      token->complete(std::move(error));
-      const std::lock_guard lock(mutex_);
-      free_events_.push_back(token->event);
+      lock.lock();
+      std::vector<Ref<CudaToken>> done;
+      while (!pending_.empty() && pending_.front()->number <= next.number) {
+        done.push_back(std::move(pending_.front()));
+        pending_.pop_front();
+      }
+      completed_ = next.number;
+      events_.pop_front();
+      if (next.event != nullptr) free_events_.push_back(next.event);
+      lock.unlock();
+      for (const Ref<CudaToken>& token : done) token->complete(error);
+      done.clear();
+      lock.lock();
     }
   }
 
@@ -124,10 +180,16 @@ class CudaQueue final : public DeviceQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Ref<CudaToken>> pending_;
+  std::deque<Recorded> events_;  // numbers grow
   std::vector<cudaEvent_t> free_events_;
+  uint64_t issued_ = 0;     // tokens given
+  uint64_t covered_ = 0;    // by events
+  uint64_t completed_ = 0;  // whose events have happened
   bool stopping_ = false;
   std::thread thread_;
 };
+
+void CudaToken::watch() { static_cast<CudaQueue&>(queue()).watch(number); }
 
 class CudaSource final : public MemorySource {
  public:

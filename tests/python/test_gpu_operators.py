@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators, copies and graphs on GPUs: on those of the machine, or on the stand-in's (see tests/standin/)."""
+
+import os
+import subprocess
+import sys
+
+import loomix as mx
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(mx.context.num_gpus() == 0, reason="no GPU, nor a stand-in for one")
+GPU = mx.gpu(0)
+
+
+def array(values, dtype="float32"):
+    return mx.nd.array(np.asarray(values), ctx=GPU, dtype=dtype)
+
+
+@pytest.mark.parametrize("source", ["float32", "float16", "bfloat16", "int8", "uint8", "int64", "bool"])
+@pytest.mark.parametrize("target", ["float64", "float16", "bfloat16", "int32", "uint8"])
+def test_types_are_converted_as_on_the_host(source, target):
+    values = np.array([0, 1, 2.5, 7, 100.25, -3, 255, -128.75])
+    on_host = mx.nd.array(values, ctx=mx.cpu(), dtype=source)
+    got = on_host.as_in_context(GPU).astype(target).astype("float64")
+    assert got.context == GPU
+    np.testing.assert_array_equal(got.asnumpy(), on_host.astype(target).astype("float64").asnumpy())
+
+
+def test_copies_convert_on_the_way():
+    on_host = mx.nd.array([1.5, 2.5, 300], ctx=mx.cpu())
+    on_gpu = mx.nd.zeros((3,), ctx=GPU, dtype="float16")
+    on_host.copyto(on_gpu)
+    back = mx.nd.zeros((3,), ctx=mx.cpu(), dtype="int32")
+    on_gpu.copyto(back)
+    np.testing.assert_array_equal(back.asnumpy(), [1, 2, 300])
+
+
+def test_parts_are_read_and_written():
+    want = np.arange(60, dtype="float32").reshape(3, 4, 5)
+    got = array(want)
+    np.testing.assert_array_equal(got[1, ::2, 4:1:-1].asnumpy(), want[1, ::2, 4:1:-1])
+    got[:, 1] = 7
+    got[2, :, 1:3] = array(np.ones((4, 2)))
+    want[:, 1] = 7
+    want[2, :, 1:3] = 1
+    np.testing.assert_array_equal(got.asnumpy(), want)
+
+
+def test_devices_are_not_mixed():
+    with pytest.raises(mx.MXNetError, match=r"'lhs' is on gpu\(0\) and 'rhs' on cpu\(0\)"):
+        array([1]) + mx.nd.ones((1,), ctx=mx.cpu())
+
+
+def test_a_device_that_is_not_there_is_named():
+    missing = mx.gpu(mx.context.num_gpus())
+    with pytest.raises(mx.MXNetError, match=f"gpu\\({missing.device_id}\\)"):
+        mx.nd.ones((1,), ctx=missing).asnumpy()
+
+
+def test_gradients_stay_on_the_device():
+    x = array([[1, 2], [3, 4]])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (x * x).sum() + x.exp().sum()
+    y.backward()
+    assert x.grad.context == GPU
+    np.testing.assert_allclose(x.grad.asnumpy(), 2 * x.asnumpy() + np.exp(x.asnumpy()), rtol=1e-6)
+
+
+def test_loops_and_branches_of_graphs():
+    def step(data, states):
+        return data + states[0], [states[0] * 2]
+
+    outputs, states = mx.nd.contrib.foreach(step, array(np.ones((4, 3))), [array(np.ones(3))])
+    np.testing.assert_array_equal(outputs.asnumpy()[:, 0], [2, 3, 5, 9])
+    assert states[0].context == GPU and states[0].asnumpy()[0] == 16
+
+    data, start = mx.sym.Variable("data"), mx.sym.Variable("start")
+    looped = mx.sym.contrib.foreach(step, data, [start])[0]
+    bound = looped.bind(GPU, {"data": array(np.ones((4, 3))), "start": array(np.ones(3))})
+    np.testing.assert_array_equal(bound.forward()[0].asnumpy()[:, 0], [2, 3, 5, 9])
+
+
+def test_operators_written_in_python():
+    class Double(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            assert in_data[0].context == GPU
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+    @mx.operator.register("gpu_double")
+    class DoubleProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Double()
+
+    x = array([1, 2, 3])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.Custom(x, op_type="gpu_double")
+    y.backward()
+    np.testing.assert_array_equal(y.asnumpy(), [2, 4, 6])
+    np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2, 2])
+
+
+def test_a_graph_runs_where_it_is_bound():
+    data = mx.sym.Variable("data")
+    net = mx.sym.FullyConnected(mx.sym.Activation(data, act_type="relu"), num_hidden=4, name="fc")
+    arguments = {
+        "data": np.random.uniform(-1, 1, (3, 5)),
+        "fc_weight": np.ones((4, 5)),
+        "fc_bias": np.ones(4),
+    }
+    results = []
+    for ctx in (GPU, mx.cpu()):
+        bound = net.bind(
+            ctx,
+            {k: mx.nd.array(v, ctx=ctx) for k, v in arguments.items()},
+            {k: mx.nd.zeros(v.shape, ctx=ctx) for k, v in arguments.items()},
+        )
+        bound.forward(is_train=True)
+        bound.backward([mx.nd.ones((3, 4), ctx=ctx)])
+        assert bound.outputs[0].context == ctx
+        results.append([bound.outputs[0].asnumpy(), *(g.asnumpy() for g in bound.grad_arrays)])
+    for on_gpu, on_cpu in zip(*results):
+        np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-5, atol=1e-6)
+
+
+def run(program, **variables):
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, **variables}
+    )
+
+
+# Of no use for training, so that it has no kernel for GPUs.
+ON_THE_HOST = """
+import loomix as mx
+x = mx.nd.array([[3.0, 1], [2, 2]], ctx=mx.gpu(0))
+for _ in range(3):
+    print(mx.nd.khatri_rao(x, x).asnumpy().tolist())
+"""
+
+
+def test_operators_without_a_kernel_run_on_the_host_with_one_warning():
+    done = run(ON_THE_HOST)
+    assert done.stdout.count("[[9.0, 1.0], [6.0, 2.0], [6.0, 2.0], [4.0, 4.0]]") == 3, done.stderr
+    assert done.stderr.count("[khatri_rao] has no kernel for GPUs") == 1
+
+
+def test_or_are_errors_where_that_is_asked_for():
+    done = run(ON_THE_HOST, LOOMIX_DEVICE_FALLBACK="0")
+    assert done.returncode != 0
+    assert "no kernel for gpu(0)" in done.stderr or "[khatri_rao]" in done.stderr

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is packed here, and how the other machine makes the CUDA module of it.
+
+Packed are a wheel of Loomix that holds the libraries it needs, and the headers that the CUDA sources include. The module itself is compiled
+there: the machine has more cores than a developer's, and its own toolkit.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+FLAGS = ["-std=c++20", "-O2", "-DNDEBUG", "-DFMT_HEADER_ONLY", '-DLOOMIX_VERSION="0.1.0"']
+NVCC_FLAGS = ["--expt-relaxed-constexpr", "--extended-lambda", "-DFMT_USE_CONSTEXPR=1", "--compress-mode=size"]
+LIBRARIES = ["cudart", "cublas", "cublasLt", "cudnn", "cusolver", "cufft", "cusparse", "nccl", "nvrtc"]
+
+
+def pack(root: Path, python: str) -> int:
+    folder = root / ".gpu_check"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    environment = {**os.environ, "PYTHON": python, "VENV": f".venv-{Path(python).name.removeprefix('python')}"}
+    subprocess.run(["bash", "tools/make_wheel.sh"], cwd=root, env=environment, check=True)
+    tag = subprocess.run(
+        [python, "-c", "import sys; print('cp%d%d' % sys.version_info[:2])"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    newest = max((root / "dist").glob(f"*-{tag}-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+    shutil.copy(newest, folder)
+    pack_headers(folder)
+    print(f"{folder}: {sum(f.stat().st_size for f in folder.rglob('*') if f.is_file()) / 1e6:.1f} MB")
+    return 0
+
+
+def pack_headers(folder: Path) -> None:
+    shutil.copytree("/usr/include/fmt", folder / "include/fmt")
+
+
+def sources(root: Path) -> list[Path]:
+    """As CMake finds them: kernels, wrappers of libraries, and what is in folders called cuda."""
+    found = [p for f in ("engine", "ndarray", "ops", "comm") for p in (root / f).rglob("*.cu")]
+    for folder in ("engine", "ops", "comm"):
+        for path in (root / folder).rglob("*.cc"):
+            stem = path.stem.rsplit("_", 1)[-1]
+            in_folder = path.parent.name == "cuda"
+            if in_folder or stem in ("cuda", "cublas", "cudnn", "nccl"):
+                found.append(path)
+    return sorted(found)
+
+
+def include_folders() -> list[Path]:
+    """Of the toolkit, and of NVIDIA's packages in this Python."""
+    folders = [Path("/usr/local/cuda/include")]
+    for base in map(Path, sys.path):
+        folders += sorted(base.glob("nvidia/*/include"))
+    return [f for f in folders if f.is_dir()]
+
+
+def library_folders() -> list[Path]:
+    folders = [Path("/usr/local/cuda/lib64")]
+    for base in map(Path, sys.path):
+        folders += sorted(base.glob("nvidia/*/lib"))
+    return [f for f in folders if f.is_dir()]
+
+
+def find_library(name: str, folders: list[Path]) -> Path | None:
+    for folder in folders:
+        for candidate in sorted(folder.glob(f"lib{name}.so*")):
+            return candidate
+    return None
+
+
+def compile_one(root: Path, source: Path, objects: Path, architecture: str) -> tuple[Path, float, str]:
+    target = objects / ("_".join(source.relative_to(root).parts) + ".o")
+    includes = [f"-I{root}", f"-isystem{root}/.gpu_check/include", *(f"-isystem{f}" for f in include_folders())]
+    if source.suffix == ".cu":
+        command = ["nvcc", *FLAGS, *NVCC_FLAGS, f"-gencode=arch=compute_{architecture},code=sm_{architecture}", "-Xcompiler=-fPIC"]
+        command += [i.replace("-isystem", "-isystem=") for i in includes]
+    else:
+        command = ["g++", *FLAGS, "-fPIC", *includes]
+    begin = time.monotonic()
+    done = subprocess.run([*command, "-c", str(source), "-o", str(target)], capture_output=True, text=True)
+    return target, time.monotonic() - begin, "" if done.returncode == 0 else (done.stdout + done.stderr)[:3000]
+
+
+def prepare(root: Path, findings) -> dict[str, str]:
+    """Installs the wheel, compiles and links the module; gives the environment in which both are used."""
+    work = Path("/tmp/loomix_gpu_check")
+    site = work / "site"
+    environment = {**os.environ, "PYTHONPATH": str(site), "LOOMIX_CUDA_LIBRARY": str(work / "libloomix_cuda.so")}
+    environment["OMP_NUM_THREADS"] = "4"
+    environment["LD_LIBRARY_PATH"] = ":".join(map(str, library_folders()))
+    wheel = next((root / ".gpu_check").glob("*.whl"))
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--upgrade", "--target", site, wheel],
+        check=True,
+    )  # fmt: skip
+    begin = time.monotonic()
+    objects = work / "objects"
+    objects.mkdir(parents=True, exist_ok=True)
+    architecture = os.environ.get("GPU_CHECK_ARCHITECTURE", "90")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = list(pool.map(lambda s: compile_one(root, s, objects, architecture), by_size(sources(root))))
+    failed = {str(target.name): text for target, _, text in made if text}
+    slowest = sorted(((round(seconds), target.name) for target, seconds, _ in made), reverse=True)[:5]
+    libraries = [find_library(name, library_folders()) for name in LIBRARIES]
+    loomix = next(site.glob("loomix/libloomix.so"))
+    link = ["g++", "-shared", "-o", environment["LOOMIX_CUDA_LIBRARY"]]
+    link += [str(target) for target, _, text in made if not text] + [str(loomix)]
+    link += [str(library) for library in libraries if library]
+    linked = subprocess.run(link, capture_output=True, text=True)
+    findings.add(
+        "build",
+        {
+            "gpu": gpu_name(),
+            "seconds": round(time.monotonic() - begin),
+            "slowest": slowest,
+            "not compiled": failed,
+            "missing libraries": [n for n, found in zip(LIBRARIES, libraries) if not found],
+            "link": linked.stderr[-2000:],
+        },
+    )
+    return environment
+
+
+def by_size(paths: list[Path]) -> list[Path]:
+    return sorted(paths, key=lambda p: -p.stat().st_size)
+
+
+def gpu_name() -> str:
+    query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
+    return subprocess.run(query, capture_output=True, text=True).stdout.strip()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables for docs/gpu.md from what a check found."""
+
+from __future__ import annotations
+
+
+def tables(found: dict) -> str:
+    lines = [f"Device: {found['build']['gpu']}.", ""]
+    lines += ["| part | result |", "|---|---|"]
+    for part in ("smoke", "cases", "training", "sanitizer"):
+        if part in found:
+            lines.append(f"| {part} | {summary(found[part])} |")
+    times = {k: v for k, v in found.get("benchmarks", {}).get("times", {}).items() if isinstance(v, dict)}
+    if times:
+        lines += ["", "| what | Loomix, µs | PyTorch, µs | Loomix / PyTorch |", "|---|---|---|---|"]
+    for name, by in times.items():
+        torch = by.get("torch")
+        ratio = f"{by['loomix'] / torch:.2f}" if torch else ""
+        lines.append(f"| {name} | {by['loomix']:,} | {torch or ''} | {ratio} |")
+    return "\n".join(lines)
+
+
+def summary(part: dict) -> str:
+    if "skipped" in part or "not run" in part:
+        return part.get("skipped") or part["not run"]
+    right = part.get("ok", part.get("passed"))
+    return f"{part.get('wrong', 0)} wrong" + (f", {right} right" if right is not None else "")
