@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What MXNet's functions give, whatever its documentation says, and the classes of errors that scripts catch."""
 
+import threading
+
 import loomix as mx
 import numpy as np
 import pytest
@@ -50,6 +52,43 @@ def test_expected_values_of_what_an_operator_keeps():
         [np.array([[-0.25, 2]]), np.array([[0.25, 0.25]])],
     )
     mx.test_utils.check_symbolic_forward(net, location, expected)
+
+
+def in_thread(function):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_what_is_current_may_be_assigned_for_a_thread():
+    places = (
+        (mx.Context, "default_ctx", mx.cpu(1), mx.current_context),
+        (mx.AttrScope, "current", mx.AttrScope(group="x"), lambda: mx.AttrScope.current.get(None)),
+        (mx.name.NameManager, "current", mx.name.Prefix("p_"), lambda: mx.sym.relu(mx.sym.var("v")).name[:2]),
+    )
+    for owner, name, value, see in places:
+        before, seen = getattr(owner, name), see()
+        try:
+            setattr(owner, name, value)
+            assert getattr(owner, name) is value and see() != seen
+            assert in_thread(lambda owner=owner, name=name: getattr(owner, name)) is not value
+        finally:
+            setattr(owner, name, before)
+    assert mx.nd.zeros(1).context == mx.cpu(0) and mx.sym.var("v").attr("group") is None
+
+
+def test_private_names_that_programs_use():
+    full, part = (slice(0, 2), slice(0, 3)), (slice(0, 2), slice(0, 2))
+    contiguous = nd.NDArray._basic_indexing_slice_is_contiguous
+    assert (
+        contiguous(full, (4, 3))
+        and not contiguous(part, (4, 3))
+        and contiguous((slice(1, 2), slice(0, 2)), (4, 3))
+    )
+    assert not contiguous((slice(None, None, 2), slice(None)), (4, 3)) and nd.ndarray.py_slice is slice
+    assert mx.gluon.block._BlockScope and mx.util._NumpyArrayScope(True) and mx.util._NumpyShapeScope(True)
 
 
 def test_star_imports():

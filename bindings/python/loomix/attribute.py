@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _star
-from .base import MXNetValueError, classproperty
+from .base import MXNetValueError, _MXClassPropertyMetaClass, classproperty
 from .base import string_types as string_types
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _Current(threading.local):
         self.value = AttrScope()
 
 
-class AttrScope:
+class AttrScope(metaclass=_MXClassPropertyMetaClass):
     """Every symbol made inside ``with AttrScope(key="value"):`` gets these attributes.
 
     Inner scopes add to outer ones and win over them; attributes given to a symbol itself win over the scope.
@@ -82,8 +82,12 @@ class AttrScope:
 
     @classproperty
     def current(cls) -> Any:
-        """The scope of this thread now."""
+        """The scope of this thread now; may be set."""
         return AttrScope._current.value
+
+    @current.setter
+    def current(cls, value: Any) -> None:
+        AttrScope._current.value = value
 
 
 AttrScope._current = _Current()

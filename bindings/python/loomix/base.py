@@ -293,7 +293,8 @@ def unknown_arguments(owner: Any, unknown: Any) -> MXNetTypeError:
 
 
 class classproperty:
-    """A read-only property of a class, used as a decorator.
+    """A property of a class, used as a decorator. Classes whose metaclass is :class:`_MXClassPropertyMetaClass` may
+    also have a ``setter``.
 
     >>> class A:
     ...     @classproperty
@@ -305,9 +306,26 @@ class classproperty:
 
     def __init__(self, getter: Callable[[Any], Any]) -> None:
         self._getter = getter
+        self._setter: Callable[[Any, Any], None] | None = None
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         return self._getter(owner)
+
+    def setter(self, function: Callable[[Any, Any], None]) -> classproperty:
+        """Decorator: the function that an assignment to the class calls."""
+        self._setter = function
+        return self
+
+
+class _MXClassPropertyMetaClass(type):
+    """Assignments to class properties with a setter call it; the name is MXNet's."""
+
+    def __setattr__(cls, key: str, value: Any) -> None:
+        found = next((klass.__dict__[key] for klass in cls.__mro__ if key in klass.__dict__), None)
+        if isinstance(found, classproperty) and found._setter:
+            found._setter(cls, value)
+        else:
+            super().__setattr__(key, value)
 
 
 def as_list(value: Any) -> list[Any] | tuple[Any, ...]:

@@ -13,7 +13,13 @@ import threading
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _star
-from .base import MXNetTypeError, MXNetValueError, UnknownDeviceError, classproperty
+from .base import (
+    MXNetTypeError,
+    MXNetValueError,
+    UnknownDeviceError,
+    _MXClassPropertyMetaClass,
+    classproperty,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 
 
-class Context:
+class Context(metaclass=_MXClassPropertyMetaClass):
     """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``) and a number.
 
     Several CPU numbers share the same memory and cores; each has its own queue in the engine. A context used
@@ -108,8 +114,12 @@ class Context:
 
     @classproperty
     def default_ctx(cls) -> Context:
-        """The default device of this thread."""
+        """The default device of this thread; may be set."""
         return current_context()
+
+    @default_ctx.setter
+    def default_ctx(cls, value: Context) -> None:
+        Context._default_ctx.value = value
 
     def empty_cache(self) -> None:
         """Gives the memory that the pools of this device hold unused back to the system."""

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import _star
-from .base import classproperty
+from .base import _MXClassPropertyMetaClass, classproperty
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,7 +22,7 @@ class _Current(threading.local):
         self.value = NameManager()
 
 
-class NameManager:
+class NameManager(metaclass=_MXClassPropertyMetaClass):
     """Gives each unnamed operator the next free name: its hint and a counter from 0.
 
     Used in a ``with`` statement, a manager names what is made inside it, with fresh counters.
@@ -56,8 +56,12 @@ class NameManager:
 
     @classproperty
     def current(cls) -> Any:
-        """The manager that names operators in this thread now."""
+        """The manager that names operators in this thread now; may be set."""
         return NameManager._current.value
+
+    @current.setter
+    def current(cls, value: Any) -> None:
+        NameManager._current.value = value
 
 
 class Prefix(NameManager):

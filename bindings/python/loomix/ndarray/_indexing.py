@@ -437,3 +437,18 @@ def indexing_key_expand_implicit_axes(key: Any, shape: Sequence[int]) -> tuple[A
     expanded = items[:place] + rest + items[place + 1 :]
     mask = next((i for i, item in enumerate(expanded) if getattr(item, "dtype", None) == np.bool_), -1)
     return tuple(expanded), mask
+
+
+def slice_is_contiguous(slc_key: Sequence[slice], shape: Sequence[int]) -> bool:
+    """Whether slices, one an axis, select memory in one piece; MXNet has this as a method of its arrays.
+
+    >>> slice_is_contiguous((slice(0, 2), slice(0, 3)), (4, 3)), slice_is_contiguous((slice(0, 2), slice(0, 2)), (4, 3))
+    (True, False)
+    """
+    partial = False
+    for part, size in reversed(list(zip(slc_key, shape))):
+        chosen = range(*part.indices(size))
+        if len(chosen) > 1 and (partial or chosen.step != 1):
+            return False
+        partial = partial or len(chosen) != size
+    return True

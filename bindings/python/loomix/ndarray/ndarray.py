@@ -86,6 +86,7 @@ _DTYPE_NP_TO_MX = {
     np.dtype([("bfloat16", np.uint16)]): 12,
 }
 _DTYPE_MX_TO_NP = {number: dtype for dtype, number in _DTYPE_NP_TO_MX.items()}
+py_slice = slice  # MXNet's name, which programs import
 _GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
 _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 _STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
@@ -452,6 +453,8 @@ class NDArray(_Base):
         raise MXNetNotImplementedError(
             "[NDArray.as_np_ndarray] NumPy's interface (mx.np) is planned, but does not exist yet."
         )
+
+    _basic_indexing_slice_is_contiguous = staticmethod(_indexing.slice_is_contiguous)
 
     # ---- gradients ----
 
