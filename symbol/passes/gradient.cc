@@ -74,6 +74,32 @@ class Differentiator {
     }
   }
 
+  // Whether a loss on the way to the value would have a gradient whatever flows back into it.
+  bool has_loss_before(ValueRef value) {
+    if (loss_before_.empty()) {
+      loss_before_.assign(size_t(forward_size_), false);
+      for (NodeId id = 0; id < forward_size_; ++id) {
+        const Node& node = graph_[id];
+        if (node.is_variable()) continue;
+        const auto inputs = graph_.inputs(id);
+        loss_before_[size_t(id)] = (node.op && node.op->is_loss) ||
+                                   std::any_of(inputs.begin(), inputs.end(),
+                                               [&](ValueRef v) { return loss_before_[size_t(v.node)]; });
+      }
+    }
+    return loss_before_[size_t(value.node)];
+  }
+
+  // Zero flows back to the inputs: nothing, but for losses before them.
+  void reach_losses(NodeId id) {
+    for (const ValueRef& value : graph_.inputs(id)) {
+      if (!wanted(value) || !has_loss_before(value)) continue;
+      reached_by_zero_.resize(size_t(forward_size_), false);
+      reached_by_zero_[size_t(value.node)] = true;
+    }
+  }
+  bool reached_by_zero(NodeId id) const { return !reached_by_zero_.empty() && reached_by_zero_[size_t(id)]; }
+
   void visit(NodeId id);
 
   Graph graph_;
@@ -83,6 +109,7 @@ class Differentiator {
   NodeId forward_size_;
   std::vector<bool> wanted_;
   std::vector<std::vector<ValueRef>> contributions_;
+  std::vector<bool> loss_before_, reached_by_zero_;  // of nodes; empty until a zero flows back
 };
 
 // GradBuilder numbers nodes from 1 in its opaque pointer, for the arrays of the graph move while it grows.
@@ -192,8 +219,11 @@ void Differentiator::visit(NodeId id) {
   bool reached = false;
   for (int i = 0; i < node.num_outputs; ++i) reached = reached || has_grad({id, i});
   const auto inputs = graph_.inputs(id);
-  if (!reached || std::none_of(inputs.begin(), inputs.end(), [&](ValueRef v) { return wanted(v); })) return;
-  if (node.op && node.op->zero_gradient) return;
+  if (std::none_of(inputs.begin(), inputs.end(), [&](ValueRef v) { return wanted(v); })) return;
+  const bool is_zero = !reached && reached_by_zero(id);
+  if (!reached && !is_zero) return;
+  // As in MXNet: what stops a gradient does not stop a loss before it, whose gradient ignores what flows back.
+  if (node.op && (node.op->zero_gradient || (is_zero && !node.op->is_loss))) return reach_losses(id);
   LOOMIX_CHECK(
       node.op && node.op->gradient, NotImplementedError,
       "[{}] node '{}' has no gradient, but one is needed through it; stop it with BlockGrad or leave its "
