@@ -2,6 +2,10 @@
 #include "symbol/executor/storage_choice.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "base/log.h"
 
 namespace loomix {
 
@@ -38,11 +42,29 @@ ops::KernelChoice choose_by_storage(Runtime& runtime, const ops::OpDef& op, cons
   return {};
 }
 
+namespace {
+
+// Of operators that a program calls on purpose it hears once.
+void warn_of_dense_copies(const ops::OpDef& op, std::string_view stypes) {
+  static std::mutex mutex;
+  static std::set<const ops::OpDef*> warned;
+  const std::lock_guard lock(mutex);
+  if (!warned.insert(&op).second) return;
+  log(LogLevel::warning,
+      "[{}] storage type fallback: no kernel takes the storage types ({}), so the inputs are made dense; the "
+      "result is "
+      "the same.",
+      op.name, stypes);
+}
+
+}  // namespace
+
 void explain_fallback(const Runtime& runtime, const ops::OpDef& op, std::span<const StorageType> in) {
-  if (!runtime.dispatch_listener) return;
   std::string stypes;
   for (const StorageType stype : in)
     stypes += fmt::format("{}{}", stypes.empty() ? "" : ", ", name_of(stype));
+  warn_of_dense_copies(op, stypes);
+  if (!runtime.dispatch_listener) return;
   (*runtime.dispatch_listener)(
       fmt::format("{}: no kernel takes storage types ({}); the inputs are made dense", op.name, stypes));
 }
