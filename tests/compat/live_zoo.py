@@ -51,7 +51,7 @@ def settings(name):
     if name.startswith(RCNN):
         return options, (1, 3, 128, 160)
     if name.startswith(SEGMENTERS):
-        return {**options, "crop_size": 128}, (1, 3, 128, 128)
+        return options if name.startswith("hrnet") else {**options, "crop_size": 128}, (1, 3, 128, 128)
     if "_pose" in name:
         return options, (1, 3, 128, 96)
     if "monodepth2" in name:

@@ -232,6 +232,15 @@ def test_arguments_of_hybridize():
         net.hybridize(inline_limit="x")
 
 
+def test_dense_copies_are_warned_of_once(capfd):
+    x = nd.array([[1, 0, 0, 2]]).tostype("csr")
+    layer = made(nn.Dense(2, in_units=4))
+    for _ in range(2):
+        layer(x).wait_to_read()
+    nd.FullyConnected(x, nd.ones((2, 4)), no_bias=True, num_hidden=2).wait_to_read()
+    assert capfd.readouterr().err.count("[FullyConnected] storage type fallback") <= 1
+
+
 def test_a_compiled_network_has_no_summary(capsys):
     net = made(nn.HybridSequential(), hybrid=False)
     net.add(nn.Dense(2))
@@ -379,6 +388,42 @@ def test_a_layer_with_a_row_sparse_parameter_refuses_to_run():
         net(nd.ones((2, 5)))
 
 
+class OutputLoss(gluon.HybridBlock):
+    """A loss whose value is computed behind a stop: the gradient is that of SoftmaxOutput."""
+
+    def hybrid_forward(self, F, logits, labels):
+        out = F.SoftmaxOutput(logits, labels, use_ignore=True, ignore_label=0, normalization="valid")
+        chosen = F.log(F.pick(F.BlockGrad(F.reshape(out, shape=(0, -1))), labels, axis=-1))
+        return -F.sum(chosen * (labels != 0))
+
+
+@both
+def test_a_stop_behind_a_loss_does_not_stop_it(hybrid):
+    logits = nd.array([[1, 1, 1, 1], [4, 2, 2, 2], [1, 1, 1, 1], [1, 1, 1, 1]])
+    labels = nd.array([1, 0, 2, 3])
+    logits.attach_grad()
+    net = made(OutputLoss(), hybrid)
+    with autograd.record():
+        loss = net(logits * 1, labels)
+    loss.backward()
+    wanted = (np.full((4, 4), 0.25) - np.eye(4)[[1, 0, 2, 3]]) / 3
+    wanted[1] = 0
+    assert np.abs(logits.grad.asnumpy() - wanted).max() < 1e-6
+
+
+def test_a_stop_behind_a_loss_in_an_executor():
+    x, y = mx.sym.var("x"), mx.sym.var("y")
+    out = mx.sym.BlockGrad(mx.sym.SoftmaxOutput(x * 2, y))
+    executor = out.simple_bind(mx.cpu(), x=(1, 2), y=(1,))
+    executor.forward(is_train=True, x=nd.zeros((1, 2)), y=nd.array([1]))
+    executor.backward(nd.ones((1, 2)))
+    assert executor.grad_dict["x"].asnumpy().tolist() == [[1, -1]]
+    stopped = mx.sym.BlockGrad(x * x).simple_bind(mx.cpu(), x=(1,))
+    stopped.forward(is_train=True, x=nd.ones((1,)))
+    stopped.backward(nd.ones((1,)))
+    assert stopped.grad_dict["x"].asnumpy().tolist() == [0]
+
+
 # ---- trainers ----
 
 
@@ -510,6 +555,30 @@ def test_wrong_arguments_of_estimators(kwargs):
         warnings.simplefilter("ignore")
         with pytest.raises(ValueError):
             estimator(**kwargs)
+
+
+def test_a_network_of_evaluations_shares_its_parameters():
+    def network(params=None):
+        net = nn.HybridSequential(prefix="net_", params=params)
+        net.add(nn.Dense(2, in_units=2, prefix="net_dense_", params=params))
+        return net
+
+    data = gluon.data.DataLoader(
+        gluon.data.ArrayDataset(np.ones((4, 2), "float32"), np.ones((4, 2), "float32")), 2
+    )
+    net = network()
+    net.initialize()
+    kinds = gluon.contrib.estimator
+    for other in (network(net.collect_params()), network()):
+        trainer = gluon.Trainer(net.collect_params(), "sgd")
+        metric = mx.metric.MSE()
+        own = kinds.Estimator(net, gluon.loss.L2Loss(), metric, trainer=trainer, val_net=other)
+        own.logger.setLevel("WARNING")
+        if other[0].weight is net[0].weight:
+            own.fit(data, data, epochs=1)
+        else:
+            with pytest.raises(RuntimeError, match="has not been initialized"):
+                own.fit(data, data, epochs=1)
 
 
 # ---- batches ----

@@ -58,7 +58,8 @@ class Estimator:
     context : Context or list of Context, optional
         Where to compute; by default the first GPU if there is one.
     val_net : Block, optional
-        The network of evaluations, which shares its parameters with `net`; `net` itself by default.
+        The network of evaluations, which shares its parameters with `net`; `net` itself by default. Parameters of its
+        own are not initialised.
     val_loss : Loss, optional
         The loss of evaluations; `loss` by default.
     batch_processor : BatchProcessor, optional
@@ -146,17 +147,16 @@ class Estimator:
         self._train_metrics, self._val_metrics = training, validation
 
     def _initialize(self, initializer: Initializer | None) -> None:
-        for net in (self.net,) if self.val_net is self.net else (self.net, self.val_net):
-            params = net.collect_params().values()
-            todo = [param for param in params if param._data is None and not param._deferred_init]
-            if initializer is not None and not todo:
-                warnings.warn(
-                    "[Estimator] Network already fully initialized, so initializer is not used; "
-                    "net.initialize(init=..., force_reinit=True) initialises them again.",
-                    stacklevel=3,
-                )
-            for param in todo:
-                param.initialize(None, self.context, initializer or Uniform())
+        params = self.net.collect_params().values()
+        todo = [param for param in params if param._data is None and not param._deferred_init]
+        if initializer is not None and not todo:
+            warnings.warn(
+                "[Estimator] Network already fully initialized, so initializer is not used; "
+                "net.initialize(init=..., force_reinit=True) initialises them again.",
+                stacklevel=3,
+            )
+        for param in todo:
+            param.initialize(None, self.context, initializer or Uniform())
 
     def __repr__(self) -> str:
         names = ", ".join(str(metric.name) for metric in self._train_metrics)
