@@ -29,8 +29,9 @@ void append_quoted(std::string& out, const std::string& text) {
 
 }  // namespace
 
-void Trace::start() {
+void Trace::start(std::function<int64_t()> memory) {
   const std::lock_guard lock(mutex_);
+  memory_ = std::move(memory);
   tracks_.clear();
   events_.clear();
   dropped_ = 0;
@@ -42,6 +43,7 @@ void Trace::start() {
 }
 
 void Trace::stop() { enabled_.store(false, std::memory_order_relaxed); }
+void Trace::resume() { enabled_.store(true, std::memory_order_relaxed); }
 
 void Trace::add(const std::string& track, std::string name, const char* category, int64_t begin_ns,
                 int64_t end_ns) {
@@ -51,7 +53,7 @@ void Trace::add(const std::string& track, std::string name, const char* category
     return;
   }
   const int number = tracks_.try_emplace(track, static_cast<int>(tracks_.size()) + 1).first->second;
-  events_.push_back({number, std::move(name), category, begin_ns, end_ns});
+  events_.push_back({number, std::move(name), category, begin_ns, end_ns, memory_ ? memory_() : -1});
 }
 
 // Not by fmt::format_to: a program has a copy of all of its formatting, 80 kB.
@@ -75,6 +77,11 @@ std::string Trace::to_json() const {
         static_cast<double>(event.end - event.begin) / 1000.0, event.category);
     append_quoted(out, event.name);
     out += '}';
+    if (event.memory < 0) continue;
+    out += fmt::format(
+        ",\n{{\"ph\":\"C\",\"pid\":{},\"ts\":{:.3f},\"cat\":\"memory\",\"name\":\"Memory: "
+        "cpu/0\",\"args\":{{\"bytes\":{}}}}}",
+        process, static_cast<double>(event.end - origin_) / 1000.0, event.memory);
   }
   out += fmt::format("\n],\"otherData\":{{\"dropped_events\":{},\"origin_ns\":{},\"unix_origin_ns\":{}}}}}\n",
                      dropped_, origin_, unix_origin_);

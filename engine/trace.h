@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,8 +18,10 @@ class Trace {
  public:
   static constexpr size_t kLimit = 4'000'000;
 
-  void start();  // forgets earlier events
+  // Forgets earlier events. With `memory`, which tells bytes in use, each event has what was in use at its end.
+  void start(std::function<int64_t()> memory = {});
   void stop();
+  void resume();  // after stop(): goes on, and keeps what there is
   bool enabled() const noexcept { return enabled_.load(std::memory_order_relaxed); }
 
   // Nanoseconds on the trace's clock.
@@ -44,6 +47,7 @@ class Trace {
     const char* category;
     int64_t begin;
     int64_t end;
+    int64_t memory;  // bytes in use; -1: not asked for
   };
   std::atomic<bool> enabled_{false};
   mutable std::mutex mutex_;
@@ -52,6 +56,7 @@ class Trace {
   int64_t origin_ = 0;       // on the trace's clock
   int64_t unix_origin_ = 0;  // the same moment since 1970, to put traces of several machines together
   size_t dropped_ = 0;
+  std::function<int64_t()> memory_;
 };
 
 }  // namespace loomix::engine

@@ -74,7 +74,9 @@ def set_config(**kwargs: Any) -> None:
     ----------
     filename : str
         File that :func:`dump` writes.
-    profile_all, profile_symbolic, profile_imperative, profile_memory, profile_api, ... : bool
+    profile_memory, profile_all : bool
+        Whether the trace, and :func:`dumps`, tell how much memory of the host was in use.
+    profile_symbolic, profile_imperative, profile_api, ... : bool
         MXNet's other options, accepted and kept. The trace always holds every task of the engine.
 
     Raises
@@ -154,13 +156,14 @@ def set_state(state: Any = "stop", profile_process: str = "worker") -> None:
     """
     from . import _core
 
-    global _running
+    global _running, _paused
     _check_process(profile_process)
     if state not in ("run", "stop"):
         raise MXNetValueError(f"[profiler] state is {state!r}; expected 'run' or 'stop'.")
     if state == "run" and not _running:
         with _lock:
             _own_events.clear()
+        _paused = False
         _start_trace()
         _running = True
     elif state == "stop" and _running:
@@ -187,7 +190,9 @@ def _start_trace() -> None:
     from . import _core
 
     global _origin
-    _core.trace_start()
+    _core.trace_start(bool(_config["profile_memory"] or _config["profile_all"]))
+    if _paused:
+        _core.trace_stop()
     _origin = time.perf_counter_ns()
 
 
@@ -208,7 +213,8 @@ def profiler_set_state(state: Any = "stop") -> None:
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Keeps scope objects from recording until :func:`resume`; the engine's tasks go on being traced.
+    """Records nothing more until :func:`resume`, or until the next profile begins. Waits for what was called before,
+    which is recorded.
 
     Examples
     --------
@@ -216,13 +222,18 @@ def pause(profile_process: str = "worker") -> None:
     >>> mx.profiler.pause()
     >>> mx.profiler.resume()
     """
+    from . import _core
+
     global _paused
     _check_process(profile_process)
+    if _running and not _paused:
+        _core.waitall()
+        _core.trace_stop()
     _paused = True
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Ends :func:`pause`.
+    """Ends :func:`pause`. Waits for what was called meanwhile, which is left out.
 
     Examples
     --------
@@ -230,8 +241,13 @@ def resume(profile_process: str = "worker") -> None:
     >>> mx.profiler.pause()
     >>> mx.profiler.resume()
     """
+    from . import _core
+
     global _paused
     _check_process(profile_process)
+    if _running and _paused:
+        _core.waitall()
+        _core.trace_resume()
     _paused = False
 
 
@@ -337,33 +353,65 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
     if sort_by not in _SORTS:
         raise MXNetValueError(f"[profiler] sort_by is {sort_by!r}; expected one of {', '.join(_SORTS)}.")
     durations: dict[Any, Any] = {}
+    memory: dict[Any, Any] = {}
     for event in _trace()["traceEvents"]:
         if event.get("ph") == "X":
-            category = durations.setdefault(event.get("cat") or "operator", {})
+            category = durations.setdefault(_category(event), {})
             category.setdefault(event["name"], []).append(event["dur"] / 1000)
-    table = {}
-    for category, names in sorted(durations.items()):
-        rows = {
-            name: {"Count": len(t), "Total": sum(t), "Min": min(t), "Max": max(t), "Avg": sum(t) / len(t)}
-            for name, t in names.items()
-        }
-        key = _SORTS[sort_by]
-        table[category] = dict(sorted(rows.items(), key=lambda row: row[1][key], reverse=not ascending))
+        elif event.get("cat") == "memory":
+            category = memory.setdefault("Device Storage", {})
+            category.setdefault(event["name"], []).append(event["args"]["bytes"] / 1000)
     if reset:
         _forget()
+    column = _SORTS[sort_by]
+    time_table = _statistics(durations, column, ascending)
+    memory_table = _statistics(memory, column, ascending, with_total=False)
     if format == "json":
-        return json.dumps({"Time": table, "Unit": {"Time": "ms"}}, indent=4)
-    lines = ["", "Profile Statistics:"]
+        units = {"Time": "ms", "Memory": "kB"}
+        return json.dumps({"Time": time_table, "Memory": memory_table, "Unit": units}, indent=4)
+    return "\n".join(
+        ["", "Profile Statistics:", *_lines(time_table, "Time (ms)"), *_lines(memory_table, "Use (kB)")]
+    )
+
+
+def _category(event: Any) -> str:
+    """MXNet's name of a kind of events: what operators written in Python call has their names before it."""
+    if event.get("cat") not in _ENGINE_CATEGORIES:
+        return event.get("cat") or "operator"
+    return "Custom Operator" if "::" in event["name"] else "operator"
+
+
+_ENGINE_CATEGORIES = ("task", "asynchronous", "issue")
+
+
+def _statistics(found: Any, column: str, ascending: bool, with_total: bool = True) -> dict[str, Any]:
+    """By kind and name: count, sum, extremes and mean of the numbers found."""
+    table = {}
+    for category, names in sorted(found.items()):
+        rows = {}
+        for name, numbers in names.items():
+            rows[name] = {"Count": len(numbers)}
+            if with_total:
+                rows[name]["Total"] = sum(numbers)
+            rows[name].update(Min=min(numbers), Max=max(numbers), Avg=sum(numbers) / len(numbers))
+        order = sorted(rows.items(), key=lambda row: row[1].get(column, 0), reverse=not ascending)
+        table[category] = dict(order)
+    return table
+
+
+def _lines(table: dict[str, Any], what: str) -> list[str]:
+    lines = []
+    unit = what.split()[-1]
     for category, rows in table.items():
+        columns = [name for name in ("Total", "Min", "Max", "Avg") if all(name in r for r in rows.values())]
+        titles = [what if name == "Total" else f"{name} {unit}" for name in columns]
         lines += [category, "=" * len(category)]
-        lines.append(
-            f"{'Name':<40} {'Count':>10} {'Time (ms)':>12} {'Min (ms)':>12} {'Max (ms)':>12} {'Avg (ms)':>12}"
-        )
+        lines.append(f"{'Name':<40} {'Count':>10} " + " ".join(f"{title:>12}" for title in titles))
         for name, row in rows.items():
-            times = " ".join(f"{row[column]:12.4f}" for column in ("Total", "Min", "Max", "Avg"))
-            lines.append(f"{name:<40} {row['Count']:>10} {times}")
+            numbers = " ".join(f"{row[column]:12.4f}" for column in columns)
+            lines.append(f"{name:<40} {row['Count']:>10} {numbers}")
         lines.append("")
-    return "\n".join(lines)
+    return lines
 
 
 def _forget() -> None:

@@ -57,19 +57,48 @@ bool has_kernel(std::string_view suffix) {
   return false;
 }
 
+// Kernels are compiled for several levels of instructions; those of the processor count.
+void add_instructions(py::dict& features) {
+  features["CPU_SSE"] = __builtin_cpu_supports("sse") != 0;
+  features["CPU_SSE2"] = __builtin_cpu_supports("sse2") != 0;
+  features["CPU_SSE3"] = __builtin_cpu_supports("sse3") != 0;
+  features["CPU_SSE4_1"] = __builtin_cpu_supports("sse4.1") != 0;
+  features["CPU_SSE4_2"] = __builtin_cpu_supports("sse4.2") != 0;
+  features["CPU_SSE4A"] = __builtin_cpu_supports("sse4a") != 0;
+  features["CPU_AVX"] = __builtin_cpu_supports("avx") != 0;
+  features["CPU_AVX2"] = __builtin_cpu_supports("avx2") != 0;
+}
+
+// MXNet's names in its order, then our own.
 py::dict features() {
   py::dict features;
-  features["OPENMP"] = engine::omp_threads() > 0;
-  features["BLAS_OPEN"] = true;  // linked by every build
-  features["LAPACK"] = operators().find("_linalg_potrf") != nullptr;
-  features["MKLDNN"] = has_kernel("_dnnl");
-  features["F16C"] = __builtin_cpu_supports("f16c") != 0;
   features["CUDA"] = engine::has_cuda_module();
   features["CUDNN"] = has_kernel("_cudnn");
-  features["DIST_KVSTORE"] = comm::has_network_module();
-  features["MPI"] = comm::has_mpi_module();
   features["NCCL"] = comm::has_nccl_module();
-  for (const char* name : {"TENSORRT", "OPENCV"}) features[name] = false;
+  features["CUDA_RTC"] = false;
+  features["TENSORRT"] = false;
+  add_instructions(features);
+  features["OPENMP"] = engine::omp_threads() > 0;
+  features["SSE"] = features["CPU_SSE"];
+  features["F16C"] = __builtin_cpu_supports("f16c") != 0;
+  features["JEMALLOC"] = false;
+  features["BLAS_OPEN"] = true;  // linked by every build
+  for (const char* name : {"BLAS_ATLAS", "BLAS_MKL", "BLAS_APPLE"}) features[name] = false;
+  features["LAPACK"] = operators().find("_linalg_potrf") != nullptr;
+  features["MKLDNN"] = has_kernel("_dnnl");
+  for (const char* name : {"OPENCV", "CAFFE"}) features[name] = false;
+  features["PROFILER"] = true;
+  features["DIST_KVSTORE"] = comm::has_network_module();
+  features["CXX14"] = true;
+  features["INT64_TENSOR_SIZE"] = true;
+  features["SIGNAL_HANDLER"] = false;
+#ifdef NDEBUG
+  features["DEBUG"] = false;
+#else
+  features["DEBUG"] = true;
+#endif
+  features["TVM_OP"] = false;
+  features["MPI"] = comm::has_mpi_module();
   return features;
 }
 
@@ -83,8 +112,17 @@ void empty_cache(int type, int id) {
 
 void add_process_functions(PyObject* module) {
   auto m = py::reinterpret_borrow<py::module_>(module);
-  m.def("trace_start", [] { engine().trace().start(); });
+  m.def(
+      "trace_start",
+      [](bool memory) {
+        const auto in_use = [] {
+          return engine().device(Device::cpu()).memory(MemoryKind::host).stats().in_use;
+        };
+        engine().trace().start(memory ? std::function<int64_t()>(in_use) : nullptr);
+      },
+      py::arg("memory") = false);
   m.def("trace_stop", [] { engine().trace().stop(); });
+  m.def("trace_resume", [] { engine().trace().resume(); });
   m.def("trace_json", [] { return engine().trace().to_json(); });
   m.def("profiler_autostart", [] { return settings().profiler_autostart; });
   m.def("habits", [] { return settings().habits; });
