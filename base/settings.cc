@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 
 #include "base/log.h"
 #include "base/nearest.h"
@@ -67,6 +68,8 @@ void Settings::fields(FieldList<Settings>& f) {
   f("bulk_inference", &Settings::bulk_inference,
     "Whether short operators are joined in passes for prediction.");
   f("bulk_train", &Settings::bulk_train, "Whether short operators are joined in training passes.");
+  f("eliminate_common_expr", &Settings::eliminate_common_expr,
+    "Whether bound graphs compute once what equal operators compute from the same; read at each bind.");
   f("fold_norm", &Settings::fold_norm,
     "Whether prediction by bound graphs works batch normalisations into the weights before them.");
   f("choose_layout", &Settings::choose_layout,
@@ -200,6 +203,7 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"MXNET_CUSTOM_OP_NUM_THREADS", "custom_op_threads"},
     {"MXNET_ENFORCE_DETERMINISM", "enforce_determinism"},
     {"MXNET_MKLDNN_ENABLED", "dnnl"},
+    {"MXNET_ELIMINATE_COMMON_EXPR", "eliminate_common_expr"},
     {"MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN", "bulk_size"},
     {"MXNET_EXEC_BULK_EXEC_INFERENCE", "bulk_inference"},
     {"MXNET_EXEC_BULK_EXEC_TRAIN", "bulk_train"},
@@ -322,6 +326,17 @@ std::string cache_folder() {
   if (const std::string cache = variable("XDG_CACHE_HOME"); cache.starts_with('/')) return cache + "/loomix";
   const std::string home = variable("HOME");
   return home.starts_with('/') ? home + "/.cache/loomix" : "";
+}
+
+bool eliminates_common_expr() {
+  const auto read = [](const char* variable) -> std::optional<bool> {
+    const char* const value = std::getenv(variable);
+    if (value == nullptr) return {};
+    const TextPairs given{{"eliminate_common_expr", value}};
+    return param_schema<Settings>().parse(variable, given)->as<Settings>().eliminate_common_expr;
+  };
+  if (const auto own = read("LOOMIX_ELIMINATE_COMMON_EXPR")) return *own;
+  return read("MXNET_ELIMINATE_COMMON_EXPR").value_or(true);
 }
 
 bool explain(std::string_view topic) { return is_listed(settings().explain, topic); }

@@ -29,6 +29,7 @@ struct Settings {
   int bulk_size = 64;
   bool bulk_inference = true;
   bool bulk_train = true;
+  bool eliminate_common_expr = true;
   bool fold_norm = true;
   bool choose_layout = true;
   double held_weights = 6;
@@ -82,6 +83,9 @@ const Settings& settings();
 // Where what is worth keeping between processes lies: the setting cache_dir, or by the XDG Base Directory Specification 0.8. Empty:
 // nowhere. It need not exist.
 std::string cache_folder();
+
+// The setting eliminate_common_expr, read from the environment at each call: scripts change it between binds, as with MXNet.
+bool eliminates_common_expr();
 
 // True if LOOMIX_EXPLAIN names `topic`.
 bool explain(std::string_view topic);

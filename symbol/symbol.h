@@ -80,7 +80,8 @@ class Symbol {
   struct Cut;
   Cut cut_subgraph(std::string_view name) const;
 
-  Symbol without_amp_cast() const;  // amp_cast and amp_multicast removed, but where they are outputs
+  Symbol without_amp_cast() const;   // amp_cast and amp_multicast removed, but where they are outputs
+  Symbol with_equal_merged() const;  // a copy in which nodes that compute the same are one, but for outputs
 
   // Nodes in depth-first order; variables keep all their attributes, operators those that are not parameters.
   Graph graph() const;

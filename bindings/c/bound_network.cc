@@ -8,12 +8,22 @@
 #include "bindings/c/process.h"
 #include "ndarray/copy.h"
 #include "symbol/executor/from_settings.h"
+#include "symbol/symbol_node.h"
 
 namespace loomix::c {
 
 const ops::OpTable& table() { return runtime().table(); }
 
-void check_can_run(const Symbol& symbol) { BoundExecutor::check_can_run(symbol); }
+void check_can_run(const Symbol& symbol) {
+  BoundExecutor::check_can_run(symbol);
+  for (const SymbolNode* node : depth_first(symbol.outputs())) {
+    LOOMIX_CHECK(
+        !node->op || !node->op->data_dependent, NotImplementedError,
+        "[MXPredCreate] the shape of the output of node '{}' ({}) depends on data; a predictor's are "
+        "known when it is made.",
+        node->name, node->op_name());
+  }
+}
 
 ArrayList read_arrays(std::span<const std::byte> file, const char* name) {
   return load_arrays_from_buffer(runtime().engine(), file, {.borrow = true}, name);

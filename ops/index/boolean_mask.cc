@@ -24,7 +24,7 @@ void register_boolean_mask(OpTable& table) {
   table.add<MaskParams>("_contrib_boolean_mask", {"data", "index"})
       .doc(
           "Takes the slices of data along an axis for which `index` is not zero. How many these are is known "
-          "when the values are, so the operator works on arrays only.")
+          "when the values are.")
       .data_dependent()
       .infer_shape([](const MaskParams& p, ShapeInfer& s) { check_mask(p, s.in(0), s.in(1), s.who()); })
       .infer_type(mask_type)

@@ -33,6 +33,10 @@ constinit thread_local std::vector<Ref<RefCounted>>* left_to_outermost = nullptr
 
 NDArray without_tape(const NDArray& array) { return array.detach(); }
 
+TapeNode::Input recorded_input(const NDArray& array) {
+  return {is_recorded(array) ? array : without_tape(array), array.storage().version()};
+}
+
 }  // namespace
 
 bool is_recording() noexcept { return flags.recording; }
@@ -67,17 +71,22 @@ void TapeNode::clear() noexcept {
   left_to_outermost = nullptr;
 }
 
+bool is_recorded(const NDArray& array) noexcept {
+  const TapeNode* const node = node_of(array);
+  return node && !node->cleared;
+}
+
 bool should_record(std::span<const NDArray* const> inputs) noexcept {
   if (!flags.recording) return false;
   for (const NDArray* input : inputs) {
-    if (input->tape()) return true;
+    if (is_recorded(*input)) return true;
   }
   return false;
 }
 
 void check_not_recorded(const ops::OpDef& op, std::span<NDArray* const> outputs) {
   for (const NDArray* output : outputs) {
-    LOOMIX_CHECK(!output->tape(), StateError,
+    LOOMIX_CHECK(!is_recorded(*output), StateError,
                  "[{}] an array that takes part in the recorded computation cannot be written in place while "
                  "recording; "
                  "write to a new array.",
@@ -92,7 +101,7 @@ void record(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<c
   node->attrs = attrs;
   if (!node_name.empty()) node->name = node_name;
   node->inputs.reserve(inputs.size());
-  for (const NDArray* input : inputs) node->inputs.push_back({*input, input->storage().version()});
+  for (const NDArray* input : inputs) node->inputs.push_back(recorded_input(*input));
   node->outputs.reserve(outputs.size() + saved.size());
   int32_t index = 0;
   for (NDArray& output : outputs) {
@@ -148,7 +157,7 @@ void record_custom(Runtime& runtime, Ref<CustomFunction> function, std::span<con
   node->op = &runtime.table().at(kCustomOp);
   node->name = function->name();
   node->custom = std::move(function);
-  for (const NDArray& input : inputs) node->inputs.push_back({input, input.storage().version()});
+  for (const NDArray& input : inputs) node->inputs.push_back(recorded_input(input));
   int32_t index = 0;
   for (NDArray* output : outputs) {
     node->outputs.push_back({without_tape(*output), output->storage().version()});

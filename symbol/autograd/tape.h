@@ -90,6 +90,9 @@ void record_view(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, const 
 // and operators node_0, node_1 ... where they have no names of their own.
 Symbol recorded_symbol(const NDArray& array);
 
+// Whether the tape leads from an array to variables. What a backward pass has freed counts as a constant for what is recorded
+// later.
+bool is_recorded(const NDArray& array) noexcept;
 // For run_node.
 bool should_record(std::span<const NDArray* const> inputs) noexcept;
 // Arrays on the tape may not be overwritten while recording.

@@ -5,7 +5,10 @@
 
 #include "base/error.h"
 #include "ndarray/copy.h"
+#include "symbol/autograd/tape.h"
+#include "symbol/executor/dynamic_graph.h"
 #include "symbol/passes/prune.h"
+#include "symbol/symbol_node.h"
 
 namespace loomix {
 namespace {
@@ -28,12 +31,20 @@ BoundExecutor::BoundExecutor(Runtime& runtime, const Symbol& symbol, Device devi
   options_.shared.reset();
 }
 
+BoundExecutor::~BoundExecutor() = default;
+
 Ref<BoundExecutor> BoundExecutor::bind(Runtime& runtime, const Symbol& symbol, Device device,
                                        BoundArrays arrays, BindOptions options) {
   check_can_run(symbol);
   Ref<BoundExecutor> executor(
       new BoundExecutor(runtime, symbol, device, std::move(arrays), std::move(options)));
   executor->check_arrays();
+  if (DynamicGraph::is_needed(symbol)) {
+    executor->dynamic_ =
+        make_ref<DynamicGraph>(runtime, symbol, symbol.list_outputs().front(), executor->options_.plan);
+    executor->outputs_.resize(static_cast<size_t>(symbol.num_outputs()));
+    return executor;
+  }
   executor->make_outputs();
   if (executor->options_.plan.memory_budget > 0 && !executor->options_.plan_only) executor->check_budget();
   return executor;
@@ -48,18 +59,12 @@ void BoundExecutor::check_budget() {
 
 void BoundExecutor::check_can_run(const Symbol& symbol) {
   LOOMIX_CHECK(!symbol.empty(), ValueError, "[Symbol.bind] the symbol has no outputs.");
-  const Graph graph = symbol.graph();
-  for (NodeId id = 0; id < graph.size(); ++id) {
+  for (const SymbolNode* node : depth_first(symbol.outputs())) {
     LOOMIX_CHECK(
-        !graph[id].is_unknown(), NotImplementedError,
+        node->op || node->is_variable(), NotImplementedError,
         "[Symbol.bind] node '{}' needs the operator '{}', which Loomix does not have; its arguments can be "
         "listed and the symbol can be saved, but not run.",
-        graph.name_of(id), graph.op_name(id));
-    LOOMIX_CHECK(
-        !graph[id].op || !graph[id].op->data_dependent, NotImplementedError,
-        "[Symbol.bind] node '{}' ({}) cannot be bound: the shape of its output depends on data. Such "
-        "operators run on arrays only.",
-        graph.name_of(id), graph.op_name(id));
+        node->name, node->op_name());
   }
 }
 
@@ -172,6 +177,10 @@ bool BoundExecutor::wants_gradients() const {
 }
 
 std::span<const NDArray> BoundExecutor::forward(RunMode mode) {
+  if (dynamic_) {
+    forward_dynamic(mode == RunMode::training);
+    return outputs_;
+  }
   if (mode == RunMode::inference && inference_gradients_) mode = RunMode::inference_with_gradients;
   Program& now = program(mode);
   if (mode == RunMode::inference) {
@@ -211,6 +220,10 @@ void BoundExecutor::check_head_gradients(std::span<const NDArray> head_gradients
 void BoundExecutor::backward(std::span<const NDArray> head_gradients, std::optional<RunMode> mode) {
   if (!wants_gradients()) return;
   const bool training = mode ? *mode == RunMode::training : last_.training;
+  if (dynamic_) {
+    if (recorded_.empty()) forward_dynamic(training);
+    return backward_dynamic(head_gradients);
+  }
   LOOMIX_CHECK(
       !last_.program || training == last_.training, StateError,
       "[Executor] backward: is_train={} does not fit the forward pass before, which had is_train={}; both "
@@ -388,7 +401,9 @@ void BoundExecutor::replace_outputs(std::span<const NDArray> arrays) {
   }
 }
 
-void BoundExecutor::renew_outputs() { replace_outputs(make_fresh_outputs()); }
+void BoundExecutor::renew_outputs() {
+  if (!dynamic_) replace_outputs(make_fresh_outputs());
+}
 
 // Outputs that are one value share memory again.
 std::vector<NDArray> BoundExecutor::make_fresh_outputs() const {
@@ -411,6 +426,7 @@ std::vector<NDArray> BoundExecutor::make_fresh_outputs() const {
 }
 
 void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {
+  if (dynamic_) return dynamic_->set_monitor(std::move(monitor), inputs);
   monitor_ = std::move(monitor);
   monitor_inputs_ = inputs;
   for (auto& program : programs_) program.reset();
@@ -459,7 +475,22 @@ Ref<BoundExecutor> BoundExecutor::reshape(std::span<const std::pair<std::string,
   }
   BindOptions options = options_;
   options.shared = Ref<BoundExecutor>(this);
-  return bind(runtime_, symbol_, device_, std::move(arrays), std::move(options));
+  const Ref<BoundExecutor> executor = bind(runtime_, symbol_, device_, std::move(arrays), std::move(options));
+  if (!dynamic_) executor->share_outputs(*this);
+  return executor;
+}
+
+// As in MXNet, outputs that fit lie where the other executor's do.
+void BoundExecutor::share_outputs(const BoundExecutor& other) {
+  std::vector<NDArray> shared = outputs_;
+  for (size_t i = 0; i < shared.size(); ++i) {
+    const NDArray& theirs = other.outputs_[i];
+    NDArray& own = shared[i];
+    if (!graph_[graph_.outputs[i].node].is_variable() && own.is_dense() && theirs.is_dense() &&
+        own.dtype() == theirs.dtype() && own.device() == theirs.device() && own.size() <= theirs.size())
+      own = NDArray(theirs.storage_ref(), own.shape(), own.dtype(), theirs.offset());
+  }
+  replace_outputs(shared);
 }
 
 }  // namespace loomix

@@ -20,6 +20,7 @@
 namespace loomix {
 
 class BoundExecutor;
+class DynamicGraph;
 
 // With a shape and a type, but no memory: for executors that only plan. No task may use it.
 NDArray array_without_memory(engine::Engine& engine, const Shape& shape, DType dtype, Device device);
@@ -79,6 +80,11 @@ class BoundExecutor final : public RefCounted {
 
   // Throws NotImplementedError that names the node whose operator does not exist here.
   static void check_can_run(const Symbol& symbol);
+  // Whether shapes depend on data. Then outputs are new arrays in each pass, none before the first; nothing is planned from the
+  // operators on that make it so.
+  bool is_dynamic() const { return static_cast<bool>(dynamic_); }
+  bool merges_equal() const { return options_.plan.merge_equal; }
+  ~BoundExecutor() override;
 
   // The arrays are the same in every pass; each overwrites them.
   std::span<const NDArray> forward(RunMode mode);
@@ -156,9 +162,12 @@ class BoundExecutor final : public RefCounted {
   void check_arrays() const;
   void check_budget();
   void make_outputs();
+  void share_outputs(const BoundExecutor& other);
   void check_head_gradients(std::span<const NDArray> head_gradients) const;
   void read_in_place(size_t head, const NDArray& given);
   void run_backward();
+  void forward_dynamic(bool training);
+  void backward_dynamic(std::span<const NDArray> head_gradients);
   std::string find_overwritten(const Places& places, const Program& own, bool again) const;
   std::optional<size_t> find_overwritten_output(const Places& places, const Program& own) const;
   bool is_kept(const Program& own) const { return last_.program.get() == &own && own.keeps_values(); }
@@ -250,7 +259,9 @@ class BoundExecutor final : public RefCounted {
   bool branches_chosen_ = false;      // by measurement, for prediction
   Monitor monitor_;
   bool monitor_inputs_ = false;
-  std::unique_ptr<PassLog> log_;  // while what is compiled is to be explained
+  Ref<DynamicGraph> dynamic_;      // what runs instead if shapes depend on data
+  std::vector<NDArray> recorded_;  // its outputs, on the tape
+  std::unique_ptr<PassLog> log_;   // while what is compiled is to be explained
 };
 
 }  // namespace loomix

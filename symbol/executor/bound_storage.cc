@@ -100,7 +100,7 @@ std::vector<StorageType> BoundExecutor::gradient_storage(Runtime& runtime, const
   }
   options.plan.memory_budget = 0;  // nothing is run
   const Ref<BoundExecutor> executor = bind(runtime, symbol, device, std::move(arrays), std::move(options));
-  if (!executor->wants_gradients()) return result;
+  if (executor->is_dynamic() || !executor->wants_gradients()) return result;
   Placement placed{executor->training_graph(), {}};
   placed.devices = assign_devices(placed.graph, executor->place_request(placed.graph, {}));
   const std::vector<StorageType> stypes = executor->store(

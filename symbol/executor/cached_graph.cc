@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "symbol/autograd/tape.h"
+#include "symbol/executor/dynamic_graph.h"
 
 namespace loomix {
 namespace {
@@ -107,7 +108,10 @@ CachedGraph::CachedGraph(Runtime& runtime, Symbol symbol, std::string name, Plan
     if (!mutated) arguments_.push_back(inputs_.size());
     inputs_.push_back({input, mutated ? state++ : argument++, mutated});
   }
+  if (DynamicGraph::is_needed(symbol_)) dynamic_ = make_ref<DynamicGraph>(runtime_, symbol_, name_, plan_);
 }
+
+CachedGraph::~CachedGraph() = default;
 
 Ref<CachedGraph> CachedGraph::make(Runtime& runtime, const Symbol& symbol, std::string name,
                                    PlanOptions plan) {
@@ -137,7 +141,7 @@ CachedGraph::Signature CachedGraph::signature_of(std::span<const NDArray> inputs
     signature.dtypes.push_back(inputs[i].dtype());
     signature.devices.push_back(inputs[i].device());
     if (inputs_[i].mutated) continue;
-    const bool wanted = recording && inputs[i].tape();
+    const bool wanted = recording && autograd::is_recorded(inputs[i]);
     signature.requests.push_back(wanted ? ops::Req::write : ops::Req::null);
     wants_gradients = wants_gradients || wanted;
   }
@@ -219,6 +223,7 @@ Ref<BoundExecutor> CachedGraph::take(Compiled& compiled, std::span<const NDArray
 
 std::vector<NDArray> CachedGraph::call(std::span<const NDArray> inputs) {
   check(inputs);
+  if (dynamic_) return dynamic_->call(inputs);
   std::vector<const NDArray*> pointers;
   for (const NDArray& input : inputs) pointers.push_back(&input);
   const bool recording = autograd::should_record(pointers);
@@ -287,6 +292,7 @@ std::optional<Explanation> CachedGraph::explanation(bool compare_strategies) {
 
 void CachedGraph::set_monitor(BoundExecutor::Monitor monitor, bool inputs) {
   const std::lock_guard lock(mutex_);
+  if (dynamic_) dynamic_->set_monitor(monitor, inputs);
   monitor_ = std::move(monitor);
   monitor_inputs_ = inputs;
   compiled_.clear();

@@ -14,6 +14,8 @@
 
 namespace loomix {
 
+class DynamicGraph;
+
 // A symbol that is called like an operator: what a hybridized block runs. Each signature (shapes, types, devices, wanted
 // gradients, mode) is compiled when it first comes; later calls push prepared operators. The tape records a call as one
 // node, whose gradient runs the compiled backward pass.
@@ -25,6 +27,7 @@ class CachedGraph final : public RefCounted {
  public:
   static Ref<CachedGraph> make(Runtime& runtime, const Symbol& symbol, std::string name,
                                PlanOptions plan = {});
+  ~CachedGraph() override;
 
   // Arrays in the order of symbol().list_inputs(); those that operators change are changed. Returns new arrays.
   std::vector<NDArray> call(std::span<const NDArray> inputs);
@@ -82,6 +85,7 @@ class CachedGraph final : public RefCounted {
   };
   std::vector<Input> inputs_;
   std::vector<size_t> arguments_;    // their places among the inputs
+  Ref<DynamicGraph> dynamic_;        // what runs instead if shapes depend on data
   mutable std::mutex mutex_;         // of what follows
   std::list<CompiledRef> compiled_;  // the last called first
   BoundExecutor::Monitor monitor_;

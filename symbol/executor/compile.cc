@@ -132,7 +132,7 @@ Graph BoundExecutor::simplified(Graph graph, bool training, Constants& constants
     run_node(runtime_, *node.op, node.attrs, in, options);
     return result;
   };
-  Simplified simple = simplify(graph, known, evaluate, outputs_.size(), training);
+  Simplified simple = simplify(graph, known, evaluate, outputs_.size(), training, options_.plan.merge_equal);
   for (auto& [info, array] : simple.constants) constants.add(std::move(info), std::move(array));
   end("simplify", simple.graph);
   return std::move(simple.graph);
@@ -304,6 +304,10 @@ BoundExecutor::Places BoundExecutor::find_places(const Graph& graph) const {
 }
 
 Program& BoundExecutor::program(RunMode mode) {
+  LOOMIX_CHECK(
+      !dynamic_, NotImplementedError,
+      "[Executor] '{}' has operators whose outputs' shapes depend on data; there is no plan to look at.",
+      symbol_.list_outputs().front());
   Ref<Program>& program = programs_[static_cast<int>(mode)];
   if (!program) program = compile(mode);
   return *program;

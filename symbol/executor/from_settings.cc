@@ -68,6 +68,7 @@ PlanOptions plan_from_settings() {
   PlanOptions plan;
   plan.inplace = given.inplace;
   plan.co_share = given.coshare;
+  plan.merge_equal = eliminates_common_expr();
   plan.fold_norm = given.fold_norm;
   plan.choose_layout = given.choose_layout;
   plan.fuse = given.fuse;

@@ -19,6 +19,7 @@ struct PlanOptions {
   bool inplace = true;
   bool co_share = true;
   memplan::Ordering ordering = memplan::Ordering::balance;
+  bool merge_equal = true;    // operators that compute the same from the same
   bool fold_norm = true;      // batch normalisations into weights, for prediction
   bool choose_layout = true;  // images in blocks of channels, for prediction
   bool fuse = true;           // elementwise operators into one pass over memory

@@ -28,12 +28,13 @@ std::vector<int> order_of(const Node& node, int ndim) {
 class Simplifier {
  public:
   Simplifier(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs,
-             bool training)
+             bool training, bool merge)
       : graph_(graph),
         index_(graph),
         known_(known),
         evaluate_(evaluate),
         training_(training),
+        merge_(merge),
         readers_(count_readers(graph, index_)),
         changed_(mutated_variables(graph)),
         is_output_(graph.size(), false),
@@ -75,10 +76,10 @@ class Simplifier {
     }
     if (node.op->random_numbers) return;
     if (is_output_[id]) {
-      if (!inputs.empty()) first_of_its_kind(id);
+      if (merge_ && !inputs.empty()) first_of_its_kind(id);
     } else if (const auto same = unchanged_input(id)) {
       instead_[index_(id, 0)] = *same;
-    } else if (!inputs.empty()) {
+    } else if (merge_ && !inputs.empty()) {
       const NodeId first = first_of_its_kind(id);
       for (int i = 0; i < node.num_values(); ++i) instead_[index_(id, i)] = {first, i};
     }
@@ -212,7 +213,7 @@ class Simplifier {
   const ValueIndex index_;
   const Inference& known_;
   const Evaluate& evaluate_;
-  const bool training_;
+  const bool training_, merge_;
   const std::vector<int> readers_;  // by value
   const std::vector<char> changed_;
   std::vector<char> is_output_;
@@ -226,8 +227,8 @@ class Simplifier {
 }  // namespace
 
 Simplified simplify(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs,
-                    bool training) {
-  return Simplifier(graph, known, evaluate, own_outputs, training).run();
+                    bool training, bool merge) {
+  return Simplifier(graph, known, evaluate, own_outputs, training, merge).run();
 }
 
 }  // namespace loomix

@@ -30,8 +30,8 @@ inline constexpr int64_t kMostConstantBytes = 1 << 20;  // of one value; larger 
 //    that cancel, dropouts where `training` is false;
 //  - what depends on nothing but attributes is computed once.
 // Left alone are nodes that draw random numbers or touch a variable that some operator changes; and the first `own_outputs`
-// outputs of the graph keep the nodes that they have. Prunes what is left over.
+// outputs of the graph keep the nodes that they have. Nodes are merged with `merge` only. Prunes what is left over.
 Simplified simplify(const Graph& graph, const Inference& known, const Evaluate& evaluate, size_t own_outputs,
-                    bool training);
+                    bool training, bool merge = true);
 
 }  // namespace loomix

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "INPLACE": ("tests/python/test_executor.py", "LOOMIX_INPLACE"),
     "COSHARE": ("tests/python/test_executor.py", "LOOMIX_COSHARE"),
     "FUSE": ("tests/python/test_executor.py", "LOOMIX_FUSE"),
+    "ELIMINATE_COMMON_EXPR": ("tests/python/test_graph_habits.py", "ELIMINATE_COMMON_EXPR"),
     "FOLD_NORM": ("tests/python/test_prediction.py", "LOOMIX_FOLD_NORM"),
     "CHOOSE_LAYOUT": ("tests/python/test_prediction.py", "LOOMIX_CHOOSE_LAYOUT"),
     "HELD_WEIGHTS": ("tests/python/test_prediction.py", "LOOMIX_HELD_WEIGHTS"),

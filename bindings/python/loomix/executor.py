@@ -68,6 +68,7 @@ class Executor:
         )
         self.arg_arrays, self.grad_arrays, self.aux_arrays = arguments, gradients, states
         self._outputs = handle.outputs()
+        self._is_dynamic = handle.is_dynamic()
         self._dicts: dict[Any, Any] = {}
         self._passes = Passes("Executor")
 
@@ -157,10 +158,15 @@ class Executor:
                     arguments[name][:] = value
             if self._passes.begin():  # the other thread may still read what it got
                 self._handle.renew_outputs()
-                self._outputs = self._handle.outputs()
-                self._dicts.pop("output", None)
+                self._take_outputs()
             self._handle.forward(bool(is_train))
+            if self._is_dynamic:
+                self._take_outputs()
             return self._outputs
+
+    def _take_outputs(self) -> None:
+        self._outputs = self._handle.outputs()
+        self._dicts.pop("output", None)
 
     def backward(self, out_grads: Any = None, is_train: bool | None = None) -> None:
         """Computes the gradients of the arguments for the last forward pass; without one, a pass is run first.
@@ -251,8 +257,10 @@ class Executor:
         self._handle.set_monitor(callback, bool(monitor_all))
 
     def get_optimized_symbol(self) -> Symbol:
-        """The symbol that runs: a copy of the one that was bound. What the compiler made of it is no symbol;
-        :meth:`debug_str` shows it."""
+        """A copy of the symbol that was bound, in which operators that compute the same are one. What else the compiler
+        made of it is no symbol; :meth:`debug_str` shows it."""
+        if self._handle.merges_equal():
+            return type(self._symbol)(self._symbol.handle.with_equal_merged())
         return self._symbol.__copy__()
 
     def debug_str(self) -> str:

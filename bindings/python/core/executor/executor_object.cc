@@ -190,6 +190,8 @@ void add_executor_type(PyObject* module) {
              return Handle{handle.executor->reshape(to_shapes(shapes), {.partial = partial, .grow = grow})};
            })
       .def("outputs", [](const Handle& handle) { return list_with_none(handle.executor->outputs()); })
+      .def("merges_equal", [](const Handle& handle) { return handle.executor->merges_equal(); })
+      .def("is_dynamic", [](const Handle& handle) { return handle.executor->is_dynamic(); })
       .def("renew_outputs", [](const Handle& handle) { handle.executor->renew_outputs(); })
       .def("arguments",
            [](const Handle& handle) { return list_with_none(handle.executor->arrays().arguments); })

@@ -181,6 +181,7 @@ void add_symbol_type(PyObject* module) {
       .def("to_json", &Symbol::to_json)
       .def("save", &Symbol::save)
       .def("without_amp_cast", &Symbol::without_amp_cast)
+      .def("with_equal_merged", &Symbol::with_equal_merged)
       .def("cut_subgraph", &cut_subgraph)
       .def("output_index", [](const Symbol& symbol) { return symbol[0].outputs()[0].index; })
       .def_static("unite", &unite)
