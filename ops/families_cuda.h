@@ -23,5 +23,12 @@ void kernels_single_update_cuda(KernelList& list);
 void kernels_multi_update_cuda(KernelList& list);
 void kernels_init_cuda(KernelList& list);
 void kernels_random_cuda(KernelList& list);
+void kernels_shape_join_cuda(KernelList& list);
+void kernels_shape_move_cuda(KernelList& list);
+void kernels_shape_slice_cuda(KernelList& list);
+void kernels_index_cuda(KernelList& list);
+void kernels_contrib_index_cuda(KernelList& list);
+void kernels_sequence_cuda(KernelList& list);
+void kernels_ordering_cuda(KernelList& list);
 
 }  // namespace loomix::ops

@@ -24,6 +24,13 @@ void add(loomix::ops::KernelList& list) {
   kernels_multi_update_cuda(list);
   kernels_init_cuda(list);
   kernels_random_cuda(list);
+  kernels_shape_join_cuda(list);
+  kernels_shape_move_cuda(list);
+  kernels_shape_slice_cuda(list);
+  kernels_index_cuda(list);
+  kernels_contrib_index_cuda(list);
+  kernels_sequence_cuda(list);
+  kernels_ordering_cuda(list);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ constexpr int64_t kCopyGrain = 32768;  // elements that are worth another core
 constexpr int64_t kTile = 16;
 constexpr int64_t kPatch = 64;
 
-// Drops axes of size 1 and joins neighbours that are contiguous in both layouts.
 void simplify(StridedCopy& plan) {
   int kept = 0;
   for (int axis = 0; axis < plan.ndim; ++axis) {
@@ -128,12 +127,6 @@ std::pair<int64_t, int64_t> offsets_of(const StridedCopy& plan, int axes, int64_
   return {to, from};
 }
 
-int64_t items_of(const StridedCopy& plan, int axes) {
-  int64_t count = 1;
-  for (int axis = 0; axis < axes; ++axis) count *= plan.size[axis];
-  return count;
-}
-
 template <class T>
 void run(const StridedCopy& plan, const T* from, T* to, const KernelArgs& args) {
   const int inner = plan.ndim - 1;
@@ -145,32 +138,29 @@ void run(const StridedCopy& plan, const T* from, T* to, const KernelArgs& args) 
     });
     return;
   }
-  const bool transposes =
-      plan.to_stride[inner] == 1 && std::abs(plan.from_stride[inner]) > 1 && plan.from_stride[inner - 1] == 1;
-  if (transposes) {
+  if (plan.transposes()) {
     const int64_t height = plan.size[inner - 1];
     const int64_t strips = (height + kPatch - 1) / kPatch;
     engine::parallel_each(
-        *args.context, items_of(plan, inner - 1) * strips, kCopyGrain / (kPatch * width), [&](int64_t i) {
+        *args.context, plan.items(inner - 1) * strips, kCopyGrain / (kPatch * width), [&](int64_t i) {
           const auto [to_at, from_at] = offsets_of(plan, inner - 1, i / strips);
           const int64_t row = i % strips * kPatch;
           copy_transposed(to + to_at, from + from_at, plan, row, std::min(height, row + kPatch));
         });
     return;
   }
-  engine::parallel_for(
-      *args.context, items_of(plan, inner), kCopyGrain / width, [&](int64_t begin, int64_t end) {
-        const int64_t last_size = plan.size[inner - 1];
-        for (int64_t i = begin; i < end;) {
-          auto [to_at, from_at] = offsets_of(plan, inner, i);
-          const int64_t stop = std::min(end, (i / last_size + 1) * last_size);
-          for (; i < stop; ++i) {
-            copy_row(to + to_at, plan.to_stride[inner], from + from_at, plan.from_stride[inner], width);
-            to_at += plan.to_stride[inner - 1];
-            from_at += plan.from_stride[inner - 1];
-          }
-        }
-      });
+  engine::parallel_for(*args.context, plan.items(inner), kCopyGrain / width, [&](int64_t begin, int64_t end) {
+    const int64_t last_size = plan.size[inner - 1];
+    for (int64_t i = begin; i < end;) {
+      auto [to_at, from_at] = offsets_of(plan, inner, i);
+      const int64_t stop = std::min(end, (i / last_size + 1) * last_size);
+      for (; i < stop; ++i) {
+        copy_row(to + to_at, plan.to_stride[inner], from + from_at, plan.from_stride[inner], width);
+        to_at += plan.to_stride[inner - 1];
+        from_at += plan.from_stride[inner - 1];
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -181,18 +171,33 @@ void StridedCopy::add_axis(int64_t axis_size, int64_t to, int64_t from) {
   from_stride[ndim++] = from;
 }
 
-void copy_strided(StridedCopy plan, const TensorView& from, const TensorView& to, const KernelArgs& args) {
-  if (items_of(plan, plan.ndim) == 0) return;
-  simplify(plan);
-  // The axis that is contiguous in `to` goes innermost, and the one that is so in `from` beside it.
-  const int inner = plan.ndim - 1;
+int64_t StridedCopy::items(int axes) const {
+  int64_t count = 1;
+  for (int axis = 0; axis < axes; ++axis) count *= size[axis];
+  return count;
+}
+
+void StridedCopy::arrange() {
+  simplify(*this);
+  const int inner = ndim - 1;
   for (int axis = 0; axis < inner; ++axis) {
-    if (plan.to_stride[inner] != 1 && plan.to_stride[axis] == 1) swap_axes(plan, axis, inner);
+    if (to_stride[inner] != 1 && to_stride[axis] == 1) swap_axes(*this, axis, inner);
   }
   for (int axis = 0; axis < inner - 1; ++axis) {
-    if (std::abs(plan.from_stride[inner]) > 1 && std::abs(plan.from_stride[axis]) == 1)
-      swap_axes(plan, axis, inner - 1);
+    if (std::abs(from_stride[inner]) > 1 && std::abs(from_stride[axis]) == 1)
+      swap_axes(*this, axis, inner - 1);
   }
+}
+
+bool StridedCopy::transposes() const {
+  const int inner = ndim - 1;
+  return inner > 0 && to_stride[inner] == 1 && std::abs(from_stride[inner]) > 1 &&
+         from_stride[inner - 1] == 1;
+}
+
+void copy_strided(StridedCopy plan, const TensorView& from, const TensorView& to, const KernelArgs& args) {
+  if (plan.items(plan.ndim) == 0) return;
+  plan.arrange();
   dispatch_bits(to.dtype, [&]<class T>(Type<T>) {
     run(plan, static_cast<const T*>(from.data), static_cast<T*>(to.data), args);
   });

@@ -19,6 +19,13 @@ struct StridedCopy {
   int64_t from_offset = 0;
 
   void add_axis(int64_t axis_size, int64_t to, int64_t from);
+  // Drops axes of size 1, joins neighbours that are contiguous in both layouts, and puts the axis that is contiguous in `to`
+  // innermost, that of `from` beside it.
+  void arrange();
+  // It is arranged, and the two innermost axes swap their places.
+  bool transposes() const;
+  // Of the first `axes` axes.
+  int64_t items(int axes) const;
 };
 
 // Elements of one size, whatever their type. Contiguous runs are copied at once, transpositions in square tiles.

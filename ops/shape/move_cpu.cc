@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <type_traits>
 
-#include "base/inline_vector.h"
 #include "ops/elemwise/apply.h"
 #include "ops/reduce/reduce.h"
-#include "ops/shape/shape.h"
-#include "ops/strided.h"
+#include "ops/shape/plans.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
-
-// Output axis i is input axis axes[i].
-void permute(const TensorView& x, const TensorView& y, const Shape& x_shape, std::span<const int> axes,
-             const KernelArgs& args) {
-  const Strides from(x_shape);
-  Shape y_shape;
-  for (int axis : axes) y_shape.push_back(x_shape[axis]);
-  const Strides to(y_shape);
-  StridedCopy plan;
-  for (int i = 0; i < y_shape.ndim(); ++i)
-    plan.add_axis(y_shape[i], to[i], from[axes[static_cast<size_t>(i)]]);
-  copy_strided(plan, x, y, args);
-}
-
-// x, with reps in front of each of its axes: (reps_0, size_0, reps_1, size_1, ...).
-Shape tiled(const TileParams& p, const Shape& x) {
-  const int ndim = std::max(x.ndim(), p.reps.ndim());
-  Shape shape;
-  for (int i = ndim; i >= 1; --i) {
-    shape.push_back(i <= p.reps.ndim() ? p.reps[p.reps.ndim() - i] : 1);
-    shape.push_back(i <= x.ndim() ? x[x.ndim() - i] : 1);
-  }
-  return shape;
-}
 
 AxisSet tiled_axes(const TileParams& p, const Shape& x) {
   AxisSet axes;
@@ -41,13 +15,6 @@ AxisSet tiled_axes(const TileParams& p, const Shape& x) {
     axes.set(static_cast<size_t>(axis));
   }
   return axes;
-}
-
-// (outer, repeats, inner), where inner is one element for no axis.
-Shape repeated(const RepeatParams& p, const Shape& x) {
-  if (!p.axis) return {x.size(), p.repeats, 1};
-  const int axis = normalize_axis(*p.axis, x.ndim(), "repeat");
-  return {x.size_between(0, axis + 1), p.repeats, x.size_between(axis + 1, x.ndim())};
 }
 
 constexpr AxisSet kRepeated(0b010);
@@ -58,14 +25,6 @@ void sum_axes(const TensorView& grad, Shape shape, const AxisSet& axes, const Te
   view.shape = std::move(shape);
   if (view.size() == 0) return apply_fill(0, y, args);
   reduce_array(reduction_code<fn::Sum>, Finish::none, view, axes, y, args);
-}
-
-// The element of an axis of `size` that a padded index shows; -1 for the constant.
-int64_t pad_source(PadMode mode, int64_t index, int64_t size) {
-  if (index >= 0 && index < size) return index;
-  if (mode == PadMode::constant) return -1;
-  if (mode == PadMode::edge) return index < 0 ? 0 : size - 1;
-  return index < 0 ? -index : 2 * (size - 1) - index;
 }
 
 // Calls fn(padded, inner) for the rows [begin, end) of the padded array: offsets of a row's start in the padded array and
@@ -88,27 +47,12 @@ void for_pad_rows(const PadParams& p, const Shape& inner, const Shape& padded, i
   }
 }
 
-// Where an element of the inner array shows in the padded one, by its edge or its reflection, too.
-struct PadPlaces {
+// Where rows of the inner array show in the padded one.
+struct PadRows {
   PadMode mode;
   const Shape& pad_width;
   const Shape& inner;
   const Shape& padded;
-
-  // fn(place) for the places of one axis that show its element `index`.
-  template <class Fn>
-  void each(int axis, int64_t index, Fn&& fn) const {
-    const int64_t size = inner[axis], before = pad_width[2 * axis], own = before + index;
-    if (mode == PadMode::edge) {
-      const int64_t last = index == size - 1 ? padded[axis] - 1 : own;
-      for (int64_t place = index == 0 ? 0 : own; place <= last; ++place) fn(place);
-      return;
-    }
-    fn(own);
-    const int64_t left = before - index, right = own + 2 * (size - 1 - index);
-    if (left >= 0 && left != own) fn(left);
-    if (right < padded[axis] && right != own) fn(right);
-  }
 
   // fn(index, place) for the places before and after the array along one axis, with the element that each shows.
   template <class Fn>
@@ -134,54 +78,15 @@ struct PadPlaces {
   template <class Fn>
   void each_row_from(int axis, const int64_t* index, int64_t row, Fn&& fn) const {
     if (axis == inner.ndim() - 1) return fn(row);
-    each(axis, index[axis],
-         [&](int64_t place) { each_row_from(axis + 1, index, row * padded[axis] + place, fn); });
+    const PadPlaces places(mode, index[axis], pad_width[2 * axis], inner[axis], padded[axis]);
+    for (int64_t i = 0; i < places.count(); ++i)
+      each_row_from(axis + 1, index, row * padded[axis] + places[i], fn);
   }
 };
 
-void transpose_cpu(const TransposeParams& p, const KernelArgs& args) {
-  const int ndim = args.in[0].shape.ndim();
-  InlineVector<int, Shape::kMaxDims> axes;
-  for (int i = 0; i < ndim; ++i) {
-    axes.push_back(p.axes.ndim() == 0 ? ndim - 1 - i : normalize_axis(p.axes[i], ndim, "transpose"));
-  }
-  permute(args.in[0], args.out[0], args.in[0].shape, axes, args);
-}
-
-void swap_axis_cpu(const SwapAxisParams& p, const KernelArgs& args) {
-  const int ndim = args.in[0].shape.ndim();
-  InlineVector<int, Shape::kMaxDims> axes;
-  for (int i = 0; i < ndim; ++i) axes.push_back(i);
-  std::swap(axes[static_cast<size_t>(normalize_axis(p.dim1, ndim, "SwapAxis"))],
-            axes[static_cast<size_t>(normalize_axis(p.dim2, ndim, "SwapAxis"))]);
-  permute(args.in[0], args.out[0], args.in[0].shape, axes, args);
-}
-
-void reverse_cpu(const ReverseParams& p, const KernelArgs& args) {
-  const Shape& shape = args.in[0].shape;
-  const Strides strides(shape);
-  StridedCopy plan;
-  for (int axis = 0; axis < shape.ndim(); ++axis) plan.add_axis(shape[axis], strides[axis], strides[axis]);
-  for (int64_t given : p.axis) {
-    const int axis = normalize_axis(given, shape.ndim(), "reverse");
-    plan.from_offset += (shape[axis] - 1) * plan.from_stride[axis];
-    plan.from_stride[axis] = -plan.from_stride[axis];
-  }
-  copy_strided(plan, args.in[0], args.out[0], args);
-}
-
-void tile_cpu(const TileParams& p, const KernelArgs& args) {
-  const Shape shape = tiled(p, args.in[0].shape);
-  const Strides to(shape);
-  StridedCopy plan;
-  int64_t stride = args.in[0].size();
-  for (int axis = 0; axis < shape.ndim(); ++axis) {
-    const bool moves = axis % 2 == 1;
-    if (moves && shape[axis] > 0) stride /= shape[axis];
-    plan.add_axis(shape[axis], to[axis], moves ? stride : 0);
-  }
-  if (plan.ndim == 0) plan.add_axis(1, 1, 1);
-  copy_strided(plan, args.in[0], args.out[0], args);
+template <class P, StridedCopy (*Plan)(const P&, const Shape&)>
+void move_cpu(const P& p, const KernelArgs& args) {
+  copy_strided(Plan(p, args.in[0].shape), args.in[0], args.out[0], args);
 }
 
 void backward_tile_cpu(const TileParams& p, const KernelArgs& args) {
@@ -191,15 +96,6 @@ void backward_tile_cpu(const TileParams& p, const KernelArgs& args) {
 
 size_t backward_tile_scratch(const TileParams& p, const KernelSpec& spec) {
   return reduce_scratch(tiled(p, spec.out[0].shape), tiled_axes(p, spec.out[0].shape));
-}
-
-void repeat_cpu(const RepeatParams& p, const KernelArgs& args) {
-  const Shape shape = repeated(p, args.in[0].shape);
-  StridedCopy plan;
-  plan.add_axis(shape[0], shape[1] * shape[2], shape[2]);
-  plan.add_axis(shape[1], shape[2], 0);
-  plan.add_axis(shape[2], 1, 1);
-  copy_strided(plan, args.in[0], args.out[0], args);
 }
 
 void backward_repeat_cpu(const RepeatParams& p, const KernelArgs& args) {
@@ -248,18 +144,10 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
   const TensorView& grad = args.in[0];
   const TensorView& y = args.out[0];
   if (y.shape.ndim() == 0) return apply_convert(grad, y, args);
-  if (p.mode == PadMode::constant) {
-    const Strides to(y.shape), from(grad.shape);
-    StridedCopy plan;
-    for (int axis = 0; axis < y.shape.ndim(); ++axis) {
-      plan.add_axis(y.shape[axis], to[axis], from[axis]);
-      plan.from_offset += p.pad_width[2 * axis] * from[axis];
-    }
-    return copy_strided(plan, grad, y, args);
-  }
+  if (p.mode == PadMode::constant) return copy_strided(unpad_plan(p, grad.shape, y.shape), grad, y, args);
   const int last = y.shape.ndim() - 1;
   const int64_t width = y.shape[last], before = p.pad_width[2 * last];
-  const PadPlaces places{p.mode, p.pad_width, y.shape, grad.shape};
+  const PadRows rows{p.mode, p.pad_width, y.shape, grad.shape};
   dispatch_all(y.dtype, "Pad", [&]<class T>(Type<T>) {
     using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
     using Wide = std::conditional_t<std::is_integral_v<T> || std::is_same_v<T, double>, Sum, float>;
@@ -269,12 +157,12 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
       for (int64_t first = 0; first < width; first += kLoopBlock) {
         const int64_t count = std::min(kLoopBlock, width - first);
         Sum sums[kLoopBlock] = {};
-        places.each_row(row, [&](int64_t padded) {
+        rows.each_row(row, [&](int64_t padded) {
           const T* const line = from + padded * grad.shape[last];
           const T* const own = line + before + first;
 #pragma omp simd
           for (int64_t i = 0; i < count; ++i) sums[i] += static_cast<Sum>(own[i]);
-          places.each_border(last, [&](int64_t index, int64_t place) {
+          rows.each_border(last, [&](int64_t index, int64_t place) {
             if (index >= first && index < first + count) sums[index - first] += static_cast<Sum>(line[place]);
           });
         });
@@ -283,45 +171,6 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
       }
     });
   });
-}
-
-void depth_to_space_cpu(const BlockParams& p, const KernelArgs& args) {
-  const Shape& in = args.in[0].shape;
-  const int64_t b = p.block_size;
-  const int axes[] = {0, 3, 4, 1, 5, 2};
-  permute(args.in[0], args.out[0], {in[0], b, b, in[1] / (b * b), in[2], in[3]}, axes, args);
-}
-
-void space_to_depth_cpu(const BlockParams& p, const KernelArgs& args) {
-  const Shape& in = args.in[0].shape;
-  const int64_t b = p.block_size;
-  const int axes[] = {0, 3, 5, 1, 2, 4};
-  permute(args.in[0], args.out[0], {in[0], in[1], in[2] / b, b, in[3] / b, b}, axes, args);
-}
-
-// Elements of the diagonal: `matrix` holds it, `line` lists it, along the last axis.
-StridedCopy diagonal_plan(const DiagParams& p, const Shape& matrix, bool reads_matrix) {
-  const Strides strides(matrix);
-  const int rows = normalize_axis(p.axis1, matrix.ndim(), "diag");
-  const int columns = normalize_axis(p.axis2, matrix.ndim(), "diag");
-  const Diagonal diagonal = diagonal_of(matrix[rows], matrix[columns], p.k);
-  Shape line;
-  for (int axis = 0; axis < matrix.ndim(); ++axis) {
-    if (axis != rows && axis != columns) line.push_back(matrix[axis]);
-  }
-  line.push_back(diagonal.count);
-  const Strides dense(line);
-  StridedCopy plan;
-  const auto add = [&](int64_t size, int64_t in_line, int64_t in_matrix) {
-    plan.add_axis(size, reads_matrix ? in_line : in_matrix, reads_matrix ? in_matrix : in_line);
-  };
-  for (int axis = 0, at = 0; axis < matrix.ndim(); ++axis) {
-    if (axis != rows && axis != columns) add(matrix[axis], dense[at++], strides[axis]);
-  }
-  add(diagonal.count, 1, strides[rows] + strides[columns]);
-  (reads_matrix ? plan.from_offset : plan.to_offset) =
-      diagonal.row * strides[rows] + diagonal.column * strides[columns];
-  return plan;
 }
 
 void take_diagonal(const DiagParams& p, const KernelArgs& args) {
@@ -355,14 +204,14 @@ void size_array_cpu(const KernelArgs& args) { *args.out[0].mutable_as<int64_t>()
 void kernels_shape_move(OpTable& table) {
   for (const char* op : {"Reshape", "Flatten", "reshape_like", "expand_dims", "squeeze"})
     table.kernel<convert_cpu>(op, "copy_cpu");
-  table.kernel<transpose_cpu>("transpose", "permute_cpu");
-  table.kernel<swap_axis_cpu>("SwapAxis", "permute_cpu");
-  table.kernel<reverse_cpu>("reverse", "reverse_cpu");
-  table.kernel<tile_cpu>("tile", "tile_cpu");
-  table.kernel<repeat_cpu>("repeat", "repeat_cpu");
+  table.kernel<move_cpu<TransposeParams, transpose_plan>>("transpose", "permute_cpu");
+  table.kernel<move_cpu<SwapAxisParams, swap_axis_plan>>("SwapAxis", "permute_cpu");
+  table.kernel<move_cpu<ReverseParams, reverse_plan>>("reverse", "reverse_cpu");
+  table.kernel<move_cpu<TileParams, tile_plan>>("tile", "tile_cpu");
+  table.kernel<move_cpu<RepeatParams, repeat_plan>>("repeat", "repeat_cpu");
   table.kernel<pad_cpu>("Pad", "pad_cpu");
-  table.kernel<depth_to_space_cpu>("depth_to_space", "permute_cpu");
-  table.kernel<space_to_depth_cpu>("space_to_depth", "permute_cpu");
+  table.kernel<move_cpu<BlockParams, depth_to_space_plan>>("depth_to_space", "permute_cpu");
+  table.kernel<move_cpu<BlockParams, space_to_depth_plan>>("space_to_depth", "permute_cpu");
   table.kernel<diag_cpu>("diag", "diag_cpu");
   table.kernel<shape_array_cpu>("shape_array", "shape_array_cpu");
   table.kernel<size_array_cpu>("size_array", "size_array_cpu");
