@@ -30,5 +30,9 @@ void kernels_index_cuda(KernelList& list);
 void kernels_contrib_index_cuda(KernelList& list);
 void kernels_sequence_cuda(KernelList& list);
 void kernels_ordering_cuda(KernelList& list);
+void kernels_resample_cuda(KernelList& list);
+void kernels_sampler_cuda(KernelList& list);
+void kernels_unfold_cuda(KernelList& list);
+void kernels_upsampling_cuda(KernelList& list);
 
 }  // namespace loomix::ops

@@ -31,6 +31,10 @@ void add(loomix::ops::KernelList& list) {
   kernels_contrib_index_cuda(list);
   kernels_sequence_cuda(list);
   kernels_ordering_cuda(list);
+  kernels_resample_cuda(list);
+  kernels_sampler_cuda(list);
+  kernels_unfold_cuda(list);
+  kernels_upsampling_cuda(list);
 }
 
 }  // namespace

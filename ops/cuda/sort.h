@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/device/cuda/launch.h"
+#include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include "ops/cuda/fill.h"
 #include "ops/cuda/index.h"
 #include "ops/cuda/order.h"
+#include "ops/cuda/runs.h"
 #include "ops/cuda/strided.h"
 #include "ops/cuda/word.h"
 #include "ops/families_cuda.h"
@@ -63,66 +64,50 @@ __global__ void list_indices(int64_t count, Indices index, uint32_t* keys, uint3
   }
 }
 
-// The slices of in[o, :, :] that go to one slice of out[o, :, :] are neighbours in the order of their indices; they are added up in
-// the order that they came in.
-struct SortedSlices {
-  const uint32_t* index;
-  const uint32_t* from;
-  int64_t count, size;
-  Divider inner, indices;
+// Element `column` of a slice is element (o, c) of the blocks about it.
+struct Slices {
+  Divider inner;
+  __device__ int64_t at(int64_t slice, int64_t column, int64_t slices) const {
+    const int64_t outer = inner.quotient(column);
+    return (outer * slices + slice) * inner.divisor() + (column - outer * inner.divisor());
+  }
 };
-template <class Sum, class From>
-__device__ Sum sum_slices(const SortedSlices& s, int64_t first, int64_t outer, int64_t column,
-                          const From& from) {
-  constexpr int kAtOnce = 8;  // reads that do not wait for each other
-  const uint32_t index = s.index[first];
-  const int64_t start = outer * s.count;
-  Sum sum = 0;
-  int64_t i = first;
-  for (; i + kAtOnce <= s.count && s.index[i + kAtOnce - 1] == index; i += kAtOnce) {
-    Sum item[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) item[k] = from((start + s.from[i + k]) * s.inner.divisor() + column);
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) sum += item[k];
-  }
-  for (; i < s.count && s.index[i] == index; ++i)
-    sum += from((start + s.from[i]) * s.inner.divisor() + column);
-  return sum;
-}
-template <class Sum, class From, class To>
-__global__ void add_slices(int64_t items, SortedSlices s, From from, To to) {
-  for (const int64_t i : own_items(items)) {
-    const int64_t slice = s.inner.quotient(i);
-    const int64_t outer = s.indices.quotient(slice);
-    const int64_t first = slice - outer * s.count;
-    if (first > 0 && s.index[first - 1] == s.index[first]) continue;
-    const int64_t column = i - slice * s.inner.divisor();
-    to((outer * s.size + s.index[first]) * s.inner.divisor() + column,
-       sum_slices<Sum>(s, first, outer, column, from));
-  }
-}
-
 template <class T>
-struct Read {
+struct ReadSlice {
+  Slices slices;
+  int64_t count;
   const T* data;
-  __device__ Computed<T> operator()(int64_t i) const { return load(data[i]); }
+  __device__ Computed<T> operator()(int64_t slice, int64_t column) const {
+    return load(data[slices.at(slice, column, count)]);
+  }
 };
 template <class T>
-struct Write {
+struct WriteSlice {
+  Slices slices;
+  int64_t count;
   T* data;
-  __device__ void operator()(int64_t i, Computed<T> value) const { data[i] = store<T>(value); }
+  __device__ void operator()(int64_t slice, int64_t column, Computed<T> sum) const {
+    data[slices.at(slice, column, count)] = store<T>(sum);
+  }
 };
-struct ReadInteger {
+struct ReadIntegers {
+  Slices slices;
+  int64_t count;
   IntegerArray data;
-  __device__ int64_t operator()(int64_t i) const { return data[i]; }
+  __device__ int64_t operator()(int64_t slice, int64_t column) const {
+    return data[slices.at(slice, column, count)];
+  }
 };
-struct WriteInteger {
+struct WriteIntegers {
+  Slices slices;
+  int64_t count;
   MutableIntegerArray data;
-  __device__ void operator()(int64_t i, int64_t value) const { data.set(i, value); }
+  __device__ void operator()(int64_t slice, int64_t column, int64_t sum) const {
+    data.set(slices.at(slice, column, count), sum);
+  }
 };
 
-// Out[o, index[i], :] += in[o, i, :], on zeros.
+// Out[o, index[i], :] += in[o, i, :], on zeros, in the order of i.
 void scatter_add(const KernelArgs& args, const Indices& index, int64_t outer, int64_t inner) {
   const TensorView& in = args.in[0];
   const TensorView& out = args.out[0];
@@ -133,16 +118,16 @@ void scatter_add(const KernelArgs& args, const Indices& index, int64_t outer, in
   const SortSpace<uint32_t> space(args.scratch, count);
   launch(list_indices, grid_for(count), stream, count, index, space.keys(), space.values());
   space.sort(std::bit_width(static_cast<uint64_t>(index.size - 1)), stream);
-  const SortedSlices slices{space.sorted_keys(), space.sorted_values(), count,
-                            index.size,          Divider(inner),        Divider(count)};
-  const int64_t items = outer * count * inner;
+  const Runs runs{space.sorted_keys(), space.sorted_values(), count, static_cast<uint32_t>(index.size),
+                  Divider(outer * inner)};
+  const Slices slices{Divider(inner)};
   if (!is_floating(out.dtype)) {
-    return launch(add_slices<int64_t, ReadInteger, WriteInteger>, grid_for(items), stream, items, slices,
-                  ReadInteger{{in.data, in.dtype}}, WriteInteger{{out.data, out.dtype}});
+    return sum_runs<int64_t>(runs, ReadIntegers{slices, count, {in.data, in.dtype}},
+                             WriteIntegers{slices, index.size, {out.data, out.dtype}}, stream);
   }
   dispatch_floating(out.dtype, "_backward_take", [&]<class T>(Type<T>) {
-    launch(add_slices<Computed<T>, Read<T>, Write<T>>, grid_for(items), stream, items, slices,
-           Read<T>{in.as<T>()}, Write<T>{out.mutable_as<T>()});
+    sum_runs<Computed<T>>(runs, ReadSlice<T>{slices, count, in.as<T>()},
+                          WriteSlice<T>{slices, index.size, out.mutable_as<T>()}, stream);
   });
 }
 

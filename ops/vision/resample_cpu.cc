@@ -18,24 +18,10 @@ void each_plane(const KernelArgs& args, int64_t planes, int64_t work, Fn&& fn) {
   engine::parallel_each(*args.context, planes, grain, [&](int64_t plane) { fn(plane); });
 }
 
-// Where an element of the output comes from along one axis: a share of `first`, the rest of `second`.
-template <class A>
-struct Tap {
-  int32_t first, second;
-  A rest;  // share of the second
-};
-
 template <class A>
 void fill_taps(int64_t in, int64_t out, bool align_corners, Tap<A>* taps) {
-  const A scale = align_corners ? (out > 1 ? static_cast<A>(in - 1) / static_cast<A>(out - 1) : A{0})
-                                : static_cast<A>(in) / static_cast<A>(out);
-  for (int64_t i = 0; i < out; ++i) {
-    const A at = align_corners ? scale * static_cast<A>(i)
-                               : std::max(A{0}, scale * (static_cast<A>(i) + A(0.5)) - A(0.5));
-    const int64_t first = std::min(static_cast<int64_t>(at), in - 1);
-    taps[i] = {static_cast<int32_t>(first), static_cast<int32_t>(std::min(first + 1, in - 1)),
-               at - static_cast<A>(first)};
-  }
+  const A scale = tap_scale<A>(in, out, align_corners);
+  for (int64_t i = 0; i < out; ++i) taps[i] = tap_of(i, in, scale, align_corners);
 }
 
 // The taps of rows and columns, in the run's scratch memory.
@@ -52,11 +38,6 @@ struct Taps {
   }
   static size_t bytes(const Shape& out) { return slot_bytes(out[2] + out[3], sizeof(Tap<A>)); }
 };
-
-struct Span {
-  int64_t begin, end;
-};
-Span window(int64_t i, int64_t in, int64_t out) { return {i * in / out, ((i + 1) * in + out - 1) / out}; }
 
 size_t bilinear_resize_scratch(const KernelSpec& spec) {
   // Taps of the new image, which is the output, or backward the gradient; there, sums of the old one.
@@ -147,13 +128,13 @@ void adaptive_pool_cpu(const KernelArgs& args) {
       const T* const from = data + plane * in[2] * in[3];
       T* to = result + plane * out[2] * out[3];
       for (int64_t y = 0; y < out[2]; ++y, to += out[3]) {
-        const Span rows = window(y, in[2], out[2]);
+        const PoolWindow rows = pool_window(y, in[2], out[2]);
         std::fill_n(sums, in[3], A{0});
         for (int64_t row = rows.begin; row < rows.end; ++row) {
           for (int64_t x = 0; x < in[3]; ++x) sums[x] += static_cast<A>(from[row * in[3] + x]);
         }
         for (int64_t x = 0; x < out[3]; ++x) {
-          const Span columns = window(x, in[3], out[3]);
+          const PoolWindow columns = pool_window(x, in[3], out[3]);
           A parts[8] = {};  // added side by side
           int64_t column = columns.begin;
           for (; column + 8 <= columns.end; column += 8) {
@@ -182,9 +163,9 @@ void adaptive_pool_backward_cpu(const KernelArgs& args) {
       const T* head = grad + plane * from[2] * from[3];
       fill_plane(slots, result + plane * out[2] * out[3], out[2] * out[3], [&](A* sums) {
         for (int64_t y = 0; y < from[2]; ++y) {
-          const Span rows = window(y, out[2], from[2]);
+          const PoolWindow rows = pool_window(y, out[2], from[2]);
           for (int64_t x = 0; x < from[3]; ++x) {
-            const Span columns = window(x, out[3], from[3]);
+            const PoolWindow columns = pool_window(x, out[3], from[3]);
             const A share = static_cast<A>(*head++) /
                             static_cast<A>((rows.end - rows.begin) * (columns.end - columns.begin));
             for (int64_t row = rows.begin; row < rows.end; ++row) {

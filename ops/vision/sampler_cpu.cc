@@ -14,16 +14,6 @@ namespace {
 constexpr int64_t kPixels = 64;    // of the output, whose places are computed at once
 constexpr int64_t kChannels = 16;  // for which they are then used
 
-// -1 to 1 over `size` elements; in the middle if there is one.
-template <class A>
-A coordinate(int64_t i, int64_t size) {
-  return size > 1 ? A{2} * static_cast<A>(i) / static_cast<A>(size - 1) - 1 : A{0};
-}
-template <class A>
-A element(A coordinate, int64_t size) {
-  return (coordinate + 1) * static_cast<A>(size - 1) / 2;
-}
-
 // Where a pixel of item n comes from: read from a grid, or transformed.
 template <class T>
 struct FromGrid {
@@ -41,7 +31,7 @@ struct FromTransform {
   int64_t height, width;
   void at(int64_t n, int64_t pixel, Accum<T>& x, Accum<T>& y) const {
     using A = Accum<T>;
-    const A to_x = coordinate<A>(pixel % width, width), to_y = coordinate<A>(pixel / width, height);
+    const A to_x = grid_coordinate<A>(pixel % width, width), to_y = grid_coordinate<A>(pixel / width, height);
     const T* const six = loc + n * 6;
     x = static_cast<A>(six[0]) * to_x + static_cast<A>(six[1]) * to_y + static_cast<A>(six[2]);
     y = static_cast<A>(six[3]) * to_x + static_cast<A>(six[4]) * to_y + static_cast<A>(six[5]);
@@ -52,7 +42,7 @@ template <class T, class Places>
 Corners<Accum<T>> corners_at(const Places& places, int64_t n, int64_t pixel, const Shape& data) {
   Accum<T> x, y;
   places.at(n, pixel, x, y);
-  return corners(element(x, data[3]), element(y, data[2]), data[2], data[3]);
+  return corners(grid_element(x, data[3]), grid_element(y, data[2]), data[2], data[3]);
 }
 
 // Units of work: some pixels of some channels of an image.
@@ -215,8 +205,8 @@ void grid_generator_backward_cpu(const GridGeneratorParams& p, const KernelArgs&
       A sums[3] = {};
       for (int64_t i = 0; i < pixels; ++i) {
         const A g = static_cast<A>(head[i]);
-        sums[0] += g * coordinate<A>(i % in[3], in[3]);
-        sums[1] += g * coordinate<A>(i / in[3], in[2]);
+        sums[0] += g * grid_coordinate<A>(i % in[3], in[3]);
+        sums[1] += g * grid_coordinate<A>(i / in[3], in[2]);
         sums[2] += g;
       }
       for (int64_t i = 0; i < 3; ++i) result[plane * 3 + i] = static_cast<T>(sums[i]);

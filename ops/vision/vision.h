@@ -41,6 +41,28 @@ struct BilinearResizeParams {
   static void fields(FieldList<BilinearResizeParams>& f);
 };
 
+// Where element `to` of an axis of `out` comes from on one of `in`: a share of `first`, the rest of `second`.
+template <class A>
+struct Tap {
+  int32_t first, second;
+  A rest;  // share of the second
+};
+template <class A>
+constexpr A tap_scale(int64_t in, int64_t out, bool align_corners) {
+  return align_corners ? (out > 1 ? static_cast<A>(in - 1) / static_cast<A>(out - 1) : A{0})
+                       : static_cast<A>(in) / static_cast<A>(out);
+}
+template <class A>
+constexpr Tap<A> tap_of(int64_t to, int64_t in, A scale, bool align_corners) {
+  A at = scale * static_cast<A>(to);
+  if (!align_corners) at = scale * (static_cast<A>(to) + A(0.5)) - A(0.5);
+  if (at < 0) at = 0;
+  const auto below = static_cast<int64_t>(at);
+  const int64_t first = below < in - 1 ? below : in - 1;
+  const int64_t second = first + 1 < in - 1 ? first + 1 : in - 1;
+  return {static_cast<int32_t>(first), static_cast<int32_t>(second), at - static_cast<A>(first)};
+}
+
 struct AdaptivePoolParams {
   Shape output_size;
   static void fields(FieldList<AdaptivePoolParams>& f) {
@@ -49,6 +71,14 @@ struct AdaptivePoolParams {
   }
 };
 
+// The elements of an axis of `in` whose mean is element i of one of `out`.
+struct PoolWindow {
+  int64_t begin, end;
+};
+constexpr PoolWindow pool_window(int64_t i, int64_t in, int64_t out) {
+  return {i * in / out, ((i + 1) * in + out - 1) / out};
+}
+
 enum class Transform { affine, warp };
 
 struct GridGeneratorParams {
@@ -56,6 +86,16 @@ struct GridGeneratorParams {
   Shape target_shape{0, 0};
   static void fields(FieldList<GridGeneratorParams>& f);
 };
+
+// -1 to 1 over `size` elements; in the middle if there is one.
+template <class A>
+constexpr A grid_coordinate(int64_t i, int64_t size) {
+  return size > 1 ? A{2} * static_cast<A>(i) / static_cast<A>(size - 1) - 1 : A{0};
+}
+template <class A>
+constexpr A grid_element(A coordinate, int64_t size) {
+  return (coordinate + 1) * static_cast<A>(size - 1) / 2;
+}
 
 struct BilinearSamplerParams {
   std::optional<bool> cudnn_off;
