@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/contrib/contrib.h"
 #include "ops/cuda/arrays.h"
+#include "ops/cuda/fill.h"
 #include "ops/cuda/index.h"
-#include "ops/cuda/strided.h"
+#include "ops/cuda/stream.h"
+#include "ops/elemwise/loops.h"
 #include "ops/families_cuda.h"
+#include "ops/strided.h"
 
 namespace loomix::ops {
 namespace {
@@ -47,7 +50,7 @@ __global__ void put_elements(int64_t rows, int64_t columns, AnyArray index, cons
 }
 
 void fill_element_cuda(const KernelArgs& args) {
-  copy_array(args.in[0], args.out[0], stream_of(args));
+  convert_array(args.in[0], args.out[0], stream_of(args));
   const int64_t rows = args.in[0].shape[0], columns = args.in[0].shape[1];
   dispatch_bits(args.out[0].dtype, [&]<class T>(Type<T>) {
     launch(put_elements<T>, grid_for(rows), stream_of(args), rows, columns, AnyArray(args.in[2]),

@@ -191,12 +191,6 @@ void run(const StridedCopy& plan, const void* from_data, void* to_data, cudaStre
 
 }  // namespace
 
-void copy_array(const TensorView& x, const TensorView& y, cudaStream_t stream) {
-  if (x.data == y.data || y.size() == 0) return;
-  check(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.bytes()), cudaMemcpyDeviceToDevice, stream),
-        "a copy");
-}
-
 void copy_strided(StridedCopy given, const TensorView& from, const TensorView& to, cudaStream_t stream) {
   if (given.items(given.ndim) == 0) return;
   given.arrange();

@@ -7,9 +7,6 @@
 
 namespace loomix::cuda {
 
-// y = x, of the same type and size.
-void copy_array(const TensorView& x, const TensorView& y, cudaStream_t stream);
-
 // As ops::copy_strided.
 void copy_strided(ops::StridedCopy plan, const TensorView& from, const TensorView& to, cudaStream_t stream);
 

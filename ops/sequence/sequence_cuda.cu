@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/cuda/arrays.h"
+#include "ops/cuda/fill.h"
 #include "ops/cuda/index.h"
 #include "ops/cuda/stream.h"
 #include "ops/elemwise/loops.h"
@@ -52,12 +53,7 @@ __global__ void mask_items(int64_t count, Sequences s, AnyArray lengths, T value
 void sequence_mask_cuda(const SequenceMaskParams& p, const KernelArgs& args) {
   const TensorView& x = args.in[0];
   const TensorView& y = args.out[0];
-  if (!p.use_sequence_length) {
-    if (x.data == y.data) return;
-    return check(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.bytes()), cudaMemcpyDeviceToDevice,
-                                 stream_of(args)),
-                 "a copy");
-  }
+  if (!p.use_sequence_length) return convert_array(x, y, stream_of(args));
   const Number value(p.value, y.dtype);
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
     T bits;

@@ -9,16 +9,6 @@
 namespace loomix::ops {
 namespace {
 
-AxisSet tiled_axes(const TileParams& p, const Shape& x) {
-  AxisSet axes;
-  for (int axis = 0; axis < 2 * std::max(x.ndim(), p.reps.ndim()); axis += 2) {
-    axes.set(static_cast<size_t>(axis));
-  }
-  return axes;
-}
-
-constexpr AxisSet kRepeated(0b010);
-
 void sum_axes(const TensorView& grad, Shape shape, const AxisSet& axes, const TensorView& y,
               const KernelArgs& args) {
   TensorView view = grad;

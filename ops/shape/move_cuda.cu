@@ -4,6 +4,7 @@
 #include "ops/cuda/index.h"
 #include "ops/cuda/strided.h"
 #include "ops/families_cuda.h"
+#include "ops/reduce/reduce_cuda.h"
 #include "ops/shape/plans.h"
 
 namespace loomix::ops {
@@ -14,6 +15,36 @@ using namespace cuda;
 template <class P, StridedCopy (*Plan)(const P&, const Shape&)>
 void move_cuda(const P& p, const KernelArgs& args) {
   cuda::copy_strided(Plan(p, args.in[0].shape), args.in[0], args.out[0], stream_of(args));
+}
+
+// The sum of the copies.
+void sum_axes(const KernelArgs& args, Shape shape, const AxisSet& axes) {
+  TensorView grad = args.in[0];
+  grad.shape = std::move(shape);
+  if (grad.size() == 0) return fill(args.out[0], 0, stream_of(args));
+  cuda::reduce_array(reduction_code<fn::Sum>, Finish::none, grad, axes, args.out[0], args.scratch,
+                     stream_of(args));
+}
+
+void backward_tile_cuda(const TileParams& p, const KernelArgs& args) {
+  const Shape& x = args.out[0].shape;
+  sum_axes(args, tiled(p, x), tiled_axes(p, x));
+}
+size_t backward_tile_scratch(const TileParams& p, const KernelSpec& spec) {
+  const Shape& x = spec.out[0].shape;
+  return cuda::reduce_scratch(tiled(p, x), tiled_axes(p, x));
+}
+Support backward_tile_support(const TileParams& p, const KernelSpec& spec) {
+  const Shape& x = spec.out[0].shape;
+  return can_reduce(tiled(p, x), tiled_axes(p, x)) ? Support::yes()
+                                                   : Support::no("it has more axes than a kernel takes");
+}
+
+void backward_repeat_cuda(const RepeatParams& p, const KernelArgs& args) {
+  sum_axes(args, repeated(p, args.out[0].shape), kRepeated);
+}
+size_t backward_repeat_scratch(const RepeatParams& p, const KernelSpec& spec) {
+  return cuda::reduce_scratch(repeated(p, spec.out[0].shape), kRepeated);
 }
 
 void take_diagonal(const DiagParams& p, const KernelArgs& args) {
@@ -89,7 +120,7 @@ __global__ void pad_items(int64_t count, PadAxes axes, T constant, const T* x, T
 void pad_cuda(const PadParams& p, const KernelArgs& args) {
   const TensorView& x = args.in[0];
   const TensorView& y = args.out[0];
-  if (y.shape.ndim() == 0) return copy_array(x, y, stream_of(args));
+  if (y.shape.ndim() == 0) return convert_array(x, y, stream_of(args));
   const Number number(p.constant_value, y.dtype);
   const PadAxes axes(p, x.shape, y.shape, true);
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
@@ -147,7 +178,7 @@ __global__ void unpad_integers(int64_t count, PadAxes axes, Integers grad, Mutab
 void backward_pad_cuda(const PadParams& p, const KernelArgs& args) {
   const TensorView& grad = args.in[0];
   const TensorView& y = args.out[0];
-  if (y.shape.ndim() == 0) return copy_array(grad, y, stream_of(args));
+  if (y.shape.ndim() == 0) return convert_array(grad, y, stream_of(args));
   if (p.mode == PadMode::constant)
     return cuda::copy_strided(unpad_plan(p, grad.shape, y.shape), grad, y, stream_of(args));
   const PadAxes axes(p, y.shape, grad.shape, false);
@@ -191,6 +222,9 @@ void kernels_shape_move_cuda(KernelList& list) {
   list.kernel<move_cuda<RepeatParams, repeat_plan>>("repeat", "repeat_cuda", gpu);
   list.kernel<move_cuda<BlockParams, depth_to_space_plan>>("depth_to_space", "permute_cuda", gpu);
   list.kernel<move_cuda<BlockParams, space_to_depth_plan>>("space_to_depth", "permute_cuda", gpu);
+  list.kernel<backward_tile_cuda, backward_tile_support, backward_tile_scratch>("_backward_tile",
+                                                                                "reduce_cuda", gpu);
+  list.kernel<backward_repeat_cuda, backward_repeat_scratch>("_backward_repeat", "reduce_cuda", gpu);
   list.kernel<pad_cuda, pad_support>("Pad", "pad_cuda", gpu);
   list.kernel<backward_pad_cuda, pad_support>("_backward_pad", "pad_cuda", gpu);
   list.kernel<diag_cuda>("diag", "diag_cuda", gpu);

@@ -62,6 +62,14 @@ Shape tiled(const TileParams& p, const Shape& x) {
   return shape;
 }
 
+AxisSet tiled_axes(const TileParams& p, const Shape& x) {
+  AxisSet axes;
+  for (int axis = 0; axis < 2 * std::max(x.ndim(), p.reps.ndim()); axis += 2) {
+    axes.set(static_cast<size_t>(axis));
+  }
+  return axes;
+}
+
 StridedCopy tile_plan(const TileParams& p, const Shape& in) {
   const Shape shape = tiled(p, in);
   const Strides to(shape);

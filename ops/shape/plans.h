@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "ops/reduce/reduce.h"
 #include "ops/shape/shape.h"
 #include "ops/strided.h"
 
@@ -21,8 +22,10 @@ StridedCopy unpad_plan(const PadParams& p, const Shape& padded, const Shape& inn
 
 // x, with reps in front of each of its axes: (reps_0, size_0, reps_1, size_1, ...).
 Shape tiled(const TileParams& p, const Shape& x);
+AxisSet tiled_axes(const TileParams& p, const Shape& x);  // the reps
 // (outer, repeats, inner), where inner is one element for no axis.
 Shape repeated(const RepeatParams& p, const Shape& x);
+inline constexpr AxisSet kRepeated(0b010);
 
 // A part's index space: strides within the whole array.
 struct Region {

@@ -37,13 +37,13 @@ void backward_slice_like_cuda(const KernelArgs& args) {
 }
 
 void slice_assign_cuda(const SliceParams& p, const KernelArgs& args) {
-  copy_array(args.in[0], args.out[0], stream_of(args));
+  convert_array(args.in[0], args.out[0], stream_of(args));
   cuda::copy_strided(region_of(p, args.out[0].shape).writing(), args.in[1], args.out[0], stream_of(args));
 }
 
 void slice_assign_scalar_cuda(const SliceAssignScalarParams& p, const KernelArgs& args) {
   const TensorView& y = args.out[0];
-  copy_array(args.in[0], y, stream_of(args));
+  convert_array(args.in[0], y, stream_of(args));
   fill_strided(region_of(p, y.shape).filling(), Number(p.scalar, y.dtype), y, stream_of(args));
 }
 
