@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that move, gather and order elements, on a GPU as on the CPU: sizes at which the kernels choose other ways than for the
-case tables' small arrays."""
+"""Operators that move, gather, order and sample elements, on a GPU as on the CPU.
+
+Sizes are those at which the kernels choose other ways than for the case tables' small arrays.
+"""
 
 import itertools
 
@@ -171,3 +173,33 @@ def test_pick_and_one_hot():
         check_same(mx.nd.pick, [x, index], axis=1, mode=mode)
         check_gradient(mx.nd.pick, [x, index], axis=1, mode=mode)
     check_same(mx.nd.one_hot, [index], depth=11, on_value=2, off_value=-1, dtype="float16")
+
+
+@pytest.mark.parametrize("size", [(50, 33), (3, 4), (9, 7), (1, 1), (200, 2)])
+@pytest.mark.parametrize("align", [True, False])
+def test_resize(size, align):
+    attrs = {"height": size[0], "width": size[1], "align_corners": align}
+    check_same(mx.nd.contrib.BilinearResize2D, [numbers((2, 3, 9, 7)) / 100], exact=False, **attrs)
+    check_gradient(mx.nd.contrib.BilinearResize2D, [numbers((2, 3, 9, 7))], **attrs)
+
+
+@pytest.mark.parametrize("size", [1, 7, (5, 20)])
+def test_adaptive_pooling(size):
+    for shape in ((2, 3, 28, 30), (1, 2, 7, 7), (1, 2, 5, 6)):
+        check_same(mx.nd.contrib.AdaptiveAvgPooling2D, [numbers(shape) / 100], exact=False, output_size=size)
+        check_gradient(mx.nd.contrib.AdaptiveAvgPooling2D, [numbers(shape)], output_size=size)
+
+
+def test_sampler():
+    grid = np.random.RandomState(5).uniform(-1.2, 1.2, (2, 2, 12, 15)).astype("float32")
+    for which in (0, 1):
+        check_gradient(mx.nd.BilinearSampler, [numbers((2, 5, 9, 8)) / 100, grid], which=which)
+    check_same(mx.nd.BilinearSampler, [numbers((2, 5, 9, 8)) / 100, grid], exact=False)
+
+
+def test_windows():
+    attrs = {"kernel": (3, 2), "stride": (2, 1), "dilate": (1, 3), "pad": (2, 1)}
+    check_same(mx.nd.im2col, [numbers((2, 3, 11, 9))], **attrs)
+    check_gradient(mx.nd.im2col, [numbers((2, 3, 11, 9))], **attrs)
+    check_same(mx.nd.UpSampling, [numbers((2, 3, 5, 7))], scale=3, sample_type="nearest")
+    check_gradient(mx.nd.UpSampling, [numbers((2, 3, 5, 7))], scale=3, sample_type="nearest")
