@@ -394,3 +394,9 @@ def test_boxes_are_drawn_into_pictures(tmp_path):
         np.testing.assert_array_equal(pictures[0][top, left], [255, 0, 0])
         np.testing.assert_array_equal(pictures[0][bottom - 1, right - 1], [255, 0, 0])
     assert changed.any() and not (changed & ~boxes).any()
+
+
+def test_nearest_pixels_on_borders_are_opencvs():
+    for size, to, at, source in ((6, 34, 17, 2), (6, 94, 47, 3), (9, 51, 17, 2)):
+        row = mx.nd.arange(size, dtype="uint8").reshape((1, size, 1))
+        assert mx.image.imresize(row, to, 1, 0)[0, at, 0].asscalar() == source
