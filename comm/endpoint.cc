@@ -33,6 +33,11 @@ void Responder::fail(std::string reason, uint32_t code) {
   answer(std::move(message), true);
 }
 
+void Responder::waits(std::string for_whom) {
+  const auto core = core_.lock();
+  if (core && *this) core->tell_waiting(peer_, sequence_, std::move(for_whom));
+}
+
 void Responder::answer(Message message, bool failed) {
   const NodeId peer = std::exchange(peer_, {});
   LOOMIX_CHECK(peer.incarnation != 0, StateError,

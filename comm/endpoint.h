@@ -43,6 +43,9 @@ class Responder {
   void reply(Message message);
   // `code` is for programs: what the asker does about it, in the terms of the handler's protocol.
   void fail(std::string reason, uint32_t code = 0);
+  // Tells who asks that the answer waits for somebody else, and for whom. Only from a handler or callback; as often as it is said
+  // the asker waits anew (RequestOptions::on_waiting).
+  void waits(std::string for_whom);
   explicit operator bool() const noexcept { return peer_.incarnation != 0; }  // false for a notice
 
  private:
@@ -89,6 +92,8 @@ struct RequestOptions {
   bool survive_restart = false;  // sent again to a new incarnation of the peer; else fails with PeerLost
   std::vector<std::span<std::byte>>
       into;  // where the parts of the reply's payload go, if the sizes fit exactly
+  // The peer lives, and says for whom the answer waits. Returns the new deadline. Without it the deadline stays.
+  std::function<TimePoint(const std::string& for_whom)> on_waiting;
 };
 
 struct EndpointOptions {

@@ -21,9 +21,13 @@
 // window of bytes is on the way; so whatever is urgent waits for a window at most. Bytes on the way are counted per link:
 // both ends count from zero, and each packet says how many its sender has taken. Where packets are lost, the count is set right
 // after a pause without progress.
+// Which requests have come is remembered until their sender has finished them: each packet says below which number it has finished
+// all. Where one stays open for long, a credit tells from time to time what was finished beside it, so that a receiver's memory has
+// those that are open, and no more than some thousand others.
 namespace loomix::comm {
 
 inline double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+std::string printable(std::string_view text);  // what others say must not make lines in our log
 
 // A message on its way out; kept until it is answered.
 struct Transmission {
@@ -48,6 +52,7 @@ struct Outstanding {
   OnReply on_reply;
   TimePoint since, deadline, retry_at;
   Duration retry_after;
+  std::string waits_for;  // as the peer says
 };
 
 // A request that has come: so that its repetitions are known.
@@ -93,12 +98,14 @@ struct Peer {
   std::string loss;              // how it went, if it went
   LinkId link = 0;               // where to send; 0: none
   LinkId dialling = 0;
-  TimePoint hello_at, last_heard, last_sent, last_ping, lost_at;
+  TimePoint hello_at, last_heard, last_sent, last_ping, lost_at, told_settled;
   Duration hello_every{};
   Duration round_trip{};
   std::map<std::pair<int, uint64_t>, TransmissionPtr> queue;  // by (-priority, order)
   std::map<uint64_t, Outstanding> outstanding;
+  size_t overtaken = 0;  // requests that ended before older ones since it was told which
   uint64_t done_below = 0;
+  std::map<uint64_t, uint64_t> settled;  // above: begin -> end of numbers of requests that are done, too
   std::map<uint64_t, Seen> seen;
   std::set<uint64_t> notices;  // the latest that came
   std::map<std::pair<PacketKind, uint64_t>, Assembly> assemblies;
@@ -146,6 +153,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void notify(NodeName to, TransmissionPtr transmission);
   void cancel(uint64_t sequence);
   void answer(NodeId peer, uint64_t sequence, int priority, Message&& message, bool failed);
+  void tell_waiting(NodeId peer, uint64_t sequence, std::string&& for_whom);
   std::vector<PeerInfo> peers();
 
   static TransmissionPtr make_transmission(PacketKind kind, uint32_t channel, Message&& message,
@@ -215,11 +223,16 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void send_control(Link& link, PacketHeader header);
   void send_refusal(Link& link, Refusal kind, std::string reason);
   void request_timers(Peer& peer);
-  std::string why_late(const Peer& peer, double waited) const;
+  std::string why_late(const Peer& peer, double waited, const std::string& waits_for) const;
   Duration stall_of(const Peer& peer) const;
   void finish(Peer& peer, std::map<uint64_t, Outstanding>::iterator request, Reply&& reply);
   void fail(Peer& peer, std::map<uint64_t, Outstanding>::iterator request, std::exception_ptr error);
+  void tell_settled(Peer& peer);
 
+  bool is_done(const Peer& peer, uint64_t sequence) const;
+  void forget_done(Peer& peer, uint64_t from, uint64_t to);
+  const char* settle(Peer& peer, const Settled& told);
+  void on_waiting(Peer& peer, uint64_t sequence, const std::string& for_whom);
   const char* fault_of(const PacketHeader& header, uint64_t body_bytes) const;
   void break_off(Link& link, std::string_view fault);
   void on_message(Link& link, Packet&& packet);

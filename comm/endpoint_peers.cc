@@ -21,15 +21,14 @@ void note_replaced(Peer& p, uint64_t incarnation) {
 
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
-// What strangers say must not make lines in our log.
+}  // namespace
+
 std::string printable(std::string_view text) {
   std::string shown(text.substr(0, 512));
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return !is_plain(c); }, '?');
   return shown;
 }
-
-}  // namespace
 
 // Peers' faults are not a way to fill our log.
 bool EndpointCore::may_complain() {
@@ -235,6 +234,7 @@ bool EndpointCore::admit(Link& link, NodeId id, const std::string& where) {
     if (p.incarnation != 0 && p.expected == 0) note_replaced(p, p.incarnation);
     p.incarnation = id.incarnation;
     p.done_below = 0;
+    p.settled.clear();
     p.seen.clear();
     p.notices.clear();
     drop_queued(p);
@@ -386,6 +386,7 @@ void EndpointCore::peer_timers(Peer& p) {
       p.last_ping = now_;
       send_control(links_[p.link], {.kind = PacketKind::ping, .time = now_.time_since_epoch().count()});
     }
+    if (p.overtaken > 0 && now_ - p.told_settled >= options_.heartbeat_every) tell_settled(p);
   }
 }
 

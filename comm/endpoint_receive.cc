@@ -87,6 +87,11 @@ void EndpointCore::on_packet(LinkId id, Packet&& packet) {
       break;
     case PacketKind::bye: return lose(p, PeerState::left, "it said goodbye");
     case PacketKind::credit:
+      if (header.settled) {
+        if (const char* fault = settle(p, *header.settled)) return break_off(link, fault);
+      }
+      if (header.waiting != 0) on_waiting(p, header.waiting, header.head);
+      break;
     case PacketKind::welcome: break;
     default: return break_off(link, "a packet of no known kind");
   }
@@ -139,20 +144,71 @@ void EndpointCore::break_off(Link& link, std::string_view fault) {
   drop_link(link.id);
 }
 
+bool EndpointCore::is_done(const Peer& p, uint64_t sequence) const {
+  if (sequence < p.done_below) return true;
+  const auto after = p.settled.upper_bound(sequence);
+  return after != p.settled.begin() && std::prev(after)->second > sequence;
+}
+
+// The peer's requests with these numbers: it has their answers, or gave them up.
+void EndpointCore::forget_done(Peer& p, uint64_t from, uint64_t to) {
+  for (auto seen = p.seen.lower_bound(from); seen != p.seen.end() && seen->first < to;) {
+    if (const TransmissionPtr& reply = seen->second.reply) unqueue(p, *reply);
+    seen = p.seen.erase(seen);
+  }
+  for (auto part = p.assemblies.lower_bound({PacketKind::request, from});
+       part != p.assemblies.end() && part->first < std::pair(PacketKind::request, to);)
+    drop_assembly(p, (part++)->first);
+}
+
+// Null, or the rule that it breaks.
+const char* EndpointCore::settle(Peer& p, const Settled& told) {
+  const auto done = [&](uint64_t from, uint64_t to) {
+    from = std::max(from, p.done_below);
+    if (from >= to) return;
+    forget_done(p, from, to);
+    auto after = p.settled.upper_bound(from);
+    if (after != p.settled.begin() && std::prev(after)->second >= from) from = (--after)->first;
+    while (after != p.settled.end() && after->first <= to) {
+      to = std::max(to, after->second);
+      after = p.settled.erase(after);
+    }
+    p.settled.emplace(from, to);
+  };
+  uint64_t at = told.from;
+  for (const uint64_t open : told.open) {
+    if (open < at || open >= told.to) return "open requests that are not in their order";
+    done(at, open);
+    at = open + 1;
+  }
+  if (at > told.to) return "settled requests that end before they begin";
+  done(at, told.to);
+  return p.settled.size() > options_.limits.requests_in_flight + 1 ? "too many open requests" : nullptr;
+}
+
+void EndpointCore::on_waiting(Peer& p, uint64_t sequence, const std::string& for_whom) {
+  const auto request = p.outstanding.find(sequence);
+  if (request == p.outstanding.end() || !request->second.options.on_waiting) return;
+  request->second.waits_for = printable(for_whom);
+  const auto ask = request->second.options.on_waiting;
+  const TimePoint deadline = ask(request->second.waits_for);
+  if (const auto still = p.outstanding.find(sequence); still != p.outstanding.end())
+    still->second.deadline = deadline;
+}
+
 void EndpointCore::on_message(Link& link, Packet&& packet) {
   PacketHeader& header = packet.header;
   Peer& p = *link.peer;
   const uint64_t bytes = packet.body_bytes();
   if (const char* fault = fault_of(header, bytes)) return break_off(link, fault);
   if (header.done_below > p.done_below) {
+    forget_done(p, 0, header.done_below);
     p.done_below = header.done_below;
-    while (!p.seen.empty() && p.seen.begin()->first < p.done_below) {
-      if (const TransmissionPtr& reply = p.seen.begin()->second.reply) unqueue(p, *reply);
-      p.seen.erase(p.seen.begin());
-    }
+    while (!p.settled.empty() && p.settled.begin()->second <= p.done_below)
+      p.settled.erase(p.settled.begin());
   }
   if (header.kind == PacketKind::request) {
-    if (header.sequence < p.done_below) return;  // came late
+    if (is_done(p, header.sequence)) return;  // came late
     if (const auto seen = p.seen.find(header.sequence); seen != p.seen.end()) {
       if (seen->second.state != Seen::State::gone) {
         if (header.offset != 0) return;
@@ -161,7 +217,8 @@ void EndpointCore::on_message(Link& link, Packet&& packet) {
         return;
       }
       if (const auto reply = seen->second.sending.lock(); reply && reply->queued) return;
-    } else if (p.seen.size() >= options_.limits.requests_in_flight) {
+    } else if (p.seen.size() >=
+               2 * options_.limits.requests_in_flight) {  // some are done, and it was not told yet
       return break_off(link, "too many requests at a time");
     }
   } else if (header.kind == PacketKind::reply) {
@@ -236,8 +293,8 @@ void EndpointCore::assemble(Link& link, Packet&& packet) {
 bool EndpointCore::expects(const Peer& p, const PacketHeader& header) const {
   switch (header.kind) {
     case PacketKind::request:
-      return header.sequence >= p.done_below && !p.seen.contains(header.sequence) &&
-             p.seen.size() < options_.limits.requests_in_flight;
+      return !is_done(p, header.sequence) && !p.seen.contains(header.sequence) &&
+             p.seen.size() < 2 * options_.limits.requests_in_flight;
     case PacketKind::reply: return p.outstanding.contains(header.sequence);
     case PacketKind::notice:
       return !p.notices.contains(header.sequence) &&

@@ -7,7 +7,9 @@
 namespace loomix::comm {
 namespace {
 
-constexpr size_t kMaxSlices = 64;  // of one packet
+constexpr size_t kMaxSlices = 64;    // of one packet
+constexpr size_t kMostOpen = 4096;   // requests in one packet that tells which are open
+constexpr size_t kOvertaken = 1024;  // until the peer is told, at most
 
 }  // namespace
 
@@ -104,6 +106,32 @@ void EndpointCore::answer(NodeId to, uint64_t sequence, int priority, Message&& 
   seen->second.sending = transmission;
   seen->second.state = transmission->total == 0 ? Seen::State::kept : Seen::State::gone;
   if (p.link) enqueue(p, transmission);
+}
+
+void EndpointCore::tell_waiting(NodeId to, uint64_t sequence, std::string&& for_whom) {
+  const auto found = peers_.find(to.name);
+  if (found == peers_.end() || found->second.incarnation != to.incarnation || !found->second.link) return;
+  send_control(links_.find(found->second.link)->second,
+               {.kind = PacketKind::credit, .head = std::move(for_whom), .waiting = sequence});
+}
+
+// Which of the requests so far are open: the others are done. Told again with the next ones, so that it may get lost.
+void EndpointCore::tell_settled(Peer& p) {
+  if (p.outstanding.empty() || !p.link) return;
+  Link& link = links_.find(p.link)->second;
+  p.told_settled = now_;
+  p.overtaken = 0;
+  auto next = p.outstanding.begin();
+  for (uint64_t from = next->first; from < numbered_;) {
+    Packet packet;
+    packet.header.kind = PacketKind::credit;
+    Settled& settled = packet.header.settled.emplace();
+    settled.from = from;
+    for (; next != p.outstanding.end() && settled.open.size() < kMostOpen; ++next)
+      settled.open.push_back(next->first);
+    from = settled.to = next == p.outstanding.end() ? numbered_ : next->first;
+    if (!send(link, packet)) return;
+  }
 }
 
 void EndpointCore::enqueue(Peer& p, const TransmissionPtr& transmission) {
@@ -210,11 +238,13 @@ Duration EndpointCore::stall_of(const Peer& p) const {
                               std::chrono::milliseconds(500));
 }
 
-std::string EndpointCore::why_late(const Peer& p, double waited) const {
+std::string EndpointCore::why_late(const Peer& p, double waited, const std::string& waits_for) const {
   const std::string who = "[comm] " + p.to_string();
   if (!p.held_off.empty())
     return fmt::format("{} did not let {} in within {:.1f} s: {}.", who, self().name.to_string(), waited,
                        p.held_off);
+  if (!waits_for.empty())
+    return fmt::format("{} did not answer within {:.1f} s: it waits for {}.", who, waited, waits_for);
   if (p.incarnation != 0)
     return fmt::format("{} did not answer within {:.1f} s; last contact {:.1f} s ago.", who, waited,
                        in_seconds(now_ - p.last_heard));
@@ -252,15 +282,18 @@ void EndpointCore::request_timers(Peer& p) {
     const auto request = p.outstanding.find(sequence);
     if (request == p.outstanding.end()) continue;
     const double waited = in_seconds(now_ - request->second.since);
-    fail(p, request, std::make_exception_ptr(DeadlineError(why_late(p, waited))));
+    fail(p, request, std::make_exception_ptr(DeadlineError(why_late(p, waited, request->second.waits_for))));
   }
 }
 
 void EndpointCore::finish(Peer& p, std::map<uint64_t, Outstanding>::iterator request, Reply&& reply) {
   Outstanding done = std::move(request->second);
+  const bool overtakes = request != p.outstanding.begin();
   p.outstanding.erase(request);
   --outstanding_;
   unqueue(p, *done.transmission);
+  if (overtakes && ++p.overtaken >= std::min(kOvertaken, options_.limits.requests_in_flight / 8))
+    tell_settled(p);
   drop_assembly(p, {PacketKind::reply, done.transmission->packet.header.sequence});
   if (done.on_reply) done.on_reply(std::move(reply));
 }

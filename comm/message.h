@@ -31,7 +31,7 @@ struct Limits {
   uint64_t incoming_bytes = uint64_t{2} << 30;  // of one peer: messages that are not complete
   uint64_t waiting_bytes = uint64_t{64} << 20;  // of one channel without a handler
   size_t waiting_messages = 4096;               // likewise
-  size_t requests_in_flight = 65536;            // of one peer, in either direction
+  size_t requests_in_flight = 65536;            // of one peer, in either direction: those without an answer
   size_t packets_apart = 4096;                  // of one peer: pieces that came before their message's head
   size_t frames = 4096;                         // payload parts of one message
   size_t header_bytes = size_t{1} << 20;        // of one packet, the head of its message included

@@ -28,7 +28,7 @@ enum class PacketKind : uint8_t {
   request,
   reply,
   notice,  // a message that asks for no reply
-  credit,  // tells `consumed` only
+  credit,  // tells `consumed` and, if there is something, what becomes of requests
   ping,    // asks for a pong, so that a silent peer is told from a dead one
   pong,
   bye,  // the node leaves
@@ -43,6 +43,12 @@ struct Hello {
   int32_t rank = 0;
   uint64_t incarnation = 0;
   std::string cluster, address, offer;
+};
+
+// The sender has finished its requests with numbers from `from` on, below `to`, but for those in `open`, which grow.
+struct Settled {
+  uint64_t from = 0, to = 0;
+  std::vector<uint64_t> open;
 };
 
 // Head of a packet. A message travels as one packet or as several pieces, each with `offset`; the first one (offset 0) has
@@ -64,6 +70,8 @@ struct PacketHeader {
   std::vector<uint64_t> frames = {};  // sizes of the payload's parts
   std::string head = {};
   std::optional<Hello> hello = {};
+  std::optional<Settled> settled = {};  // of a credit
+  uint64_t waiting = 0;  // of a credit: a request that was understood, and waits for what `head` says
 };
 
 struct Packet {

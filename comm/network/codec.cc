@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/network/codec.h"
 
+#include <utility>
+
 namespace loomix::comm {
 
 const std::string& HeaderCodec::encode(const PacketHeader& header) {
@@ -30,6 +32,14 @@ const std::string& HeaderCodec::encode(const PacketHeader& header) {
     hello.set_address(header.hello->address);
     hello.set_offer(header.hello->offer);
   }
+  m.set_waiting(header.waiting);
+  if (header.settled) {
+    wire::Settled& settled = *m.mutable_settled();
+    settled.set_from(header.settled->from);
+    settled.set_to(header.settled->to);
+    uint64_t before = header.settled->from;
+    for (const uint64_t open : header.settled->open) settled.add_open(open - std::exchange(before, open));
+  }
   m.SerializeToString(&bytes_);
   return bytes_;
 }
@@ -57,6 +67,14 @@ bool HeaderCodec::decode(Bytes bytes, PacketHeader& header) {
     const wire::Hello& hello = m.hello();
     header.hello = {hello.version(), hello.role(),    hello.rank(), hello.incarnation(),
                     hello.cluster(), hello.address(), hello.offer()};
+  }
+  header.waiting = m.waiting();
+  header.settled.reset();
+  if (m.has_settled()) {
+    const wire::Settled& settled = m.settled();
+    header.settled = {settled.from(), settled.to(), {}};
+    uint64_t open = settled.from();
+    for (const uint64_t distance : settled.open()) header.settled->open.push_back(open += distance);
   }
   return true;
 }

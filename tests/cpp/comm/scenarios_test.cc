@@ -55,6 +55,68 @@ TEST_P(Scenarios, ARequestIsAnswered) {
   EXPECT_EQ(reply.payload[2].text(), message.payload[2].text());
 }
 
+// One that is never answered ends at its own deadline. Beside it as many others may come as there are; each comes once.
+TEST_P(Scenarios, ARequestWithoutAnAnswerStopsNoOthers) {
+  EndpointOptions options = quick_options();
+  options.limits.requests_in_flight = 64;
+  const auto a = node(server(0), options), b = node(worker(0), options);
+  std::vector<Responder> silent;
+  std::atomic<int> came{0};
+  a->serve(0, [&](Incoming&& incoming) {
+    ++came;
+    if (numbers_of(incoming.message)[0] % 500 == 0) {
+      silent.push_back(std::move(incoming.responder));
+    } else {
+      incoming.responder.reply(std::move(incoming.message));
+    }
+  });
+  b->connect(server(0), a->address());
+  std::promise<std::string> first;
+  b->request(server(0), 0, message_of({0}), within(1s, 50ms), [&](Reply&& reply) {
+    try {
+      std::rethrow_exception(reply.error);
+    } catch (const DeadlineError& error) {
+      first.set_value(error.what());
+    }
+  });
+  b->request(server(0), 0, message_of({500}), within(60s, 50ms), [](Reply&&) {});
+  constexpr int kOthers = 400;
+  for (int i = 1; i <= kOthers; ++i) b->call(server(0), 0, message_of({i}), within(20s, 20s));
+  EXPECT_NE(first.get_future().get().find("did not answer within 1"), std::string::npos);
+  for (int i = 1; i <= kOthers; ++i) b->call(server(0), 0, message_of({i}), within(20s, 20s));
+  EXPECT_EQ(came, 2 + 2 * kOthers);
+  EXPECT_EQ(a->stats().refused, 0u);
+  a->run([&] { silent.clear(); });
+}
+
+// Who is asked says that it waits for somebody; who asks waits on as long as it likes.
+TEST_P(Scenarios, TheDeadlineBeginsAnewForOneThatWaits) {
+  const auto a = node(server(0)), b = node(worker(0));
+  Responder waiting;
+  a->serve(0, [&](Incoming&& incoming) { waiting = std::move(incoming.responder); });
+  b->connect(server(0), a->address());
+  std::atomic<int> told{0};
+  RequestOptions options = within(400ms, 20s);
+  options.on_waiting = [&](const std::string& for_whom) {
+    EXPECT_EQ(for_whom, "worker 7?");
+    return Clock::now() + (++told < 8 ? 400ms : 0ms);
+  };
+  std::promise<std::string> ended;
+  b->request(server(0), 0, {}, options, [&](Reply&& reply) {
+    try {
+      std::rethrow_exception(reply.error);
+    } catch (const DeadlineError& error) {
+      ended.set_value(error.what());
+    }
+  });
+  const TimePoint begin = Clock::now();
+  std::future<std::string> end = ended.get_future();
+  while (end.wait_for(100ms) != std::future_status::ready) a->run([&] { waiting.waits("worker 7\n"); });
+  EXPECT_NE(end.get().find("it waits for worker 7?"), std::string::npos);
+  EXPECT_GE(Clock::now() - begin, 700ms);
+  EXPECT_EQ(told, 8);
+}
+
 TEST_P(Scenarios, PayloadsOfAllSizes) {
   const auto a = node(server(0)), b = node(worker(0));
   a->serve(0, echo);
