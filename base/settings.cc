@@ -154,6 +154,11 @@ void Settings::fields(FieldList<Settings>& f) {
     "Seconds until a call of the cluster fails that is not answered; also how long the scheduler waits for "
     "missing nodes.")
       .above(0);
+  f("kv_late_deadline", &Settings::kv_late_deadline,
+    "Seconds that a worker is waited for which is there but late: in a checkpoint, say. A line in the log "
+    "names it, "
+    "each kv_deadline.")
+      .above(0);
   f("kv_dead_after", &Settings::kv_dead_after, "Seconds of silence after which a node counts as dead.")
       .above(0);
   f("kv_without_scheduler", &Settings::kv_without_scheduler,

@@ -60,6 +60,7 @@ struct Settings {
   std::string kv_policy = "fail";
   int kv_staleness = 4;
   double kv_deadline = 60;
+  double kv_late_deadline = 1800;
   double kv_dead_after = 5;
   double kv_without_scheduler = 3600;
   std::string kv_snapshot_dir;

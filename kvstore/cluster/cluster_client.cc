@@ -17,13 +17,26 @@ constexpr auto kSoon = std::chrono::milliseconds(200);
 constexpr int kMostBatches = 4;  // that an item may leave with before it leaves alone
 constexpr auto kForTheReason = std::chrono::seconds(5);
 
+// What is to be tried again: the head is lost or another one, or this worker has to join first.
+bool is_for_now(const std::exception_ptr& error) {
+  const Refusal refusal = refusal_of(error);
+  return is_lost(error) || (refusal != kOther && refusal != kUnlike);
+}
+
+const std::string* key_of(const messages::Request& request) {
+  if (request.has_push()) return &request.push().key();
+  if (request.has_pull()) return &request.pull().key();
+  return nullptr;
+}
+
 }  // namespace
 
 struct ClusterClient::Pending {
   const size_t group;
   const std::string what;
-  const comm::TimePoint deadline;
+  const comm::TimePoint since;
   // Guarded by the client's mutex; message and done are gone when it is done.
+  comm::TimePoint deadline;
   Call call;
   uint64_t attempt = 0;  // answers to earlier ones do not count
   uint64_t request = 0;
@@ -50,6 +63,7 @@ struct ClusterClient::Batch {
 ClusterClient::ClusterClient(std::unique_ptr<comm::Transport> transport, const NodeOptions& options)
     : rank_(options.rank),
       deadline_(options.deadline),
+      late_deadline_(options.late_deadline),
       retry_after_(options.retry_after),
       batch_limits_(BatchLimits::within(options.endpoint.limits)),
       incarnation_(comm::new_incarnation()),
@@ -210,14 +224,43 @@ void ClusterClient::on_view(const View& view) {
 }
 
 comm::Duration ClusterClient::left(const Pending& pending) const {
+  const std::lock_guard lock(mutex_);
   return pending.deadline - comm::Clock::now();
+}
+
+comm::TimePoint ClusterClient::renewed(comm::TimePoint since, comm::TimePoint deadline) const {
+  return std::max(deadline, std::min(comm::Clock::now() + deadline_, since + late_deadline_));
+}
+
+// Somebody who answers says that others are late: the deadline of those who do not answer begins anew.
+comm::TimePoint ClusterClient::wait_on(const PendingRef& pending, const std::string& for_whom) {
+  log_who_is_late(pending->what, pending->since, for_whom);
+  const std::lock_guard lock(mutex_);
+  return pending->deadline = renewed(pending->since, pending->deadline);
+}
+
+// One line each deadline, whatever waits.
+void ClusterClient::log_who_is_late(const std::string& what, comm::TimePoint since,
+                                    const std::string& for_whom) {
+  const comm::TimePoint now = comm::Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    if (now - std::max(since, told_late_) < deadline_) return;
+    told_late_ = now;
+  }
+  const auto in_seconds = [](comm::Duration time) { return std::chrono::duration<double>(time).count(); };
+  log(LogLevel::warning,
+      "[KVStore] {} has waited {:.0f} s for {}. It is there, so it is waited for, {:.0f} s at most "
+      "(LOOMIX_KV_LATE_DEADLINE).",
+      what, in_seconds(now - since), for_whom, in_seconds(late_deadline_));
 }
 
 void ClusterClient::call(Call call) {
   if (call.request.has_push()) ++pushes_;
   if (call.request.has_pull()) ++pulls_;
+  const comm::TimePoint now = comm::Clock::now();
   const auto pending =
-      std::make_shared<Pending>(call.group, call.what, comm::Clock::now() + deadline_, std::move(call));
+      std::make_shared<Pending>(call.group, call.what, now, now + deadline_, std::move(call));
   if (may_go(pending)) send(pending);
 }
 
@@ -250,6 +293,7 @@ void ClusterClient::send(const PendingRef& pending) {
 
 void ClusterClient::send_alone(const PendingRef& pending) {
   std::string failure;
+  std::exception_ptr unlike;
   comm::NodeName target;
   uint64_t attempt = 0;
   uint64_t replaced = 0;
@@ -262,6 +306,9 @@ void ClusterClient::send_alone(const PendingRef& pending) {
     const std::lock_guard lock(mutex_);
     if (pending->done || closing_) return;
     failure = view_.failure;
+    if (const std::string* const key = key_of(pending->call.request)) {
+      if (const auto found = refused_.find(*key); found != refused_.end()) unlike = found->second;
+    }
     if (alone.empty()) given_up_.clear();
     if (over && !alone.empty()) given_up_.insert(pending->group);
     over = over ||
@@ -283,6 +330,7 @@ void ClusterClient::send_alone(const PendingRef& pending) {
         pending, {},
         std::make_exception_ptr(NetworkError(fmt::format("[KVStore] {}: {}", pending->what, failure))));
   }
+  if (unlike) return finish(pending, {}, unlike);
   if (over) {
     return finish(
         pending, {},
@@ -292,6 +340,7 @@ void ClusterClient::send_alone(const PendingRef& pending) {
   if (!there) return try_again_soon(pending);
   options.deadline = left(*pending);
   options.retry_after = retry_after_;
+  options.on_waiting = [this, pending](const std::string& for_whom) { return wait_on(pending, for_whom); };
   uint64_t request = 0;
   try {
     request = endpoint_.request(
@@ -302,8 +351,12 @@ void ClusterClient::send_alone(const PendingRef& pending) {
         pending, {},
         std::make_exception_ptr(ValueError(fmt::format("[KVStore] {}: {}", pending->what, error.what()))));
   }
-  const std::lock_guard lock(mutex_);
-  if (pending->attempt == attempt) pending->request = request;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!pending->done && pending->attempt == attempt) pending->request = request;
+    over = pending->done;
+  }
+  if (over) endpoint_.cancel(request);  // what it sends is nobody's any more
 }
 
 // ---- together with others ----------------------------------------------------------------------------------------
@@ -382,7 +435,7 @@ void ClusterClient::send_batch(std::vector<PendingRef> items) {
       batch.items.push_back(pending);
       batch.attempts.push_back(++pending->attempt);
       pending->head = head.id.incarnation;
-      least = std::min(least, left(*pending));
+      least = std::min<comm::Duration>(least, pending->deadline - comm::Clock::now());
       const Call& call = pending->call;
       if (call.request.has_pull()) {
         *request.mutable_pulls()->add_items() = call.request.pull();
@@ -405,6 +458,11 @@ void ClusterClient::send_batch(std::vector<PendingRef> items) {
     for (const PendingRef& pending : batch.items) send_alone(pending);
     return;
   }
+  options.on_waiting = [this, items = batch.items](const std::string& for_whom) {
+    comm::TimePoint deadline;
+    for (const PendingRef& pending : items) deadline = std::max(deadline, wait_on(pending, for_whom));
+    return deadline;
+  };
   if (request.has_pushes()) parts = {join_parts(parts)};
   endpoint_.request(
       target, kToServer, encode(request, std::move(parts)), std::move(options),
@@ -426,7 +484,7 @@ void ClusterClient::on_batch_reply(const Batch& batch, comm::Reply&& reply) {
   const std::vector<comm::Buffer>& payload = reply.message.payload;
   const size_t wanted = batch.items.size();
   if (reply.error || static_cast<size_t>(outcomes.size()) != wanted || payload.size() > 1) {
-    const bool later = reply.error && (is_lost(reply.error) || refusal_of(reply.error) != kOther);
+    const bool later = reply.error && is_for_now(reply.error);
     for (size_t i = 0; i < wanted; ++i) {
       const PendingRef& pending = batch.items[i];
       if (later || (reply.error && left(*pending) <= comm::Duration::zero())) {
@@ -466,10 +524,34 @@ void ClusterClient::on_reply(const PendingRef& pending, uint64_t attempt, comm::
     pending->request = 0;
   }
   if (!reply.error) return finish(pending, std::move(reply.message), nullptr);
-  if (is_lost(reply.error) || refusal_of(reply.error) != kOther) return try_again_soon(pending);
+  if (is_for_now(reply.error)) return try_again_soon(pending);
+  if (refusal_of(reply.error) == kUnlike) {
+    return refuse_key(pending, std::make_exception_ptr(ShapeError(
+                                   fmt::format("[KVStore] {}: {}", pending->what, text_of(reply.error)))));
+  }
   finish(pending, {},
          std::make_exception_ptr(NetworkError(
              fmt::format("[KVStore] {}: {}{}", pending->what, text_of(reply.error), without_scheduler()))));
+}
+
+// Other parts of the key may be none of the cluster's, so that nobody would ever answer.
+void ClusterClient::refuse_key(const PendingRef& pending, const std::exception_ptr& error) {
+  std::vector<PendingRef> all;
+  std::vector<uint64_t> unanswered;  // which hold the memory of what they send
+  {
+    const std::lock_guard lock(mutex_);
+    const std::string* const key = key_of(pending->call.request);
+    if (pending->done || key == nullptr) return;
+    refused_.emplace(*key, error);
+    for (const PendingRef& other : pending_) {
+      const std::string* const its = key_of(other->call.request);
+      if (its == nullptr || *its != *key) continue;
+      all.push_back(other);
+      if (other->request != 0) unanswered.push_back(std::exchange(other->request, 0));
+    }
+  }
+  for (const uint64_t request : unanswered) endpoint_.cancel(request);
+  for (const PendingRef& one : all) finish(one, {}, error);
 }
 
 // Then nobody takes the place of a head that is lost.
@@ -510,6 +592,7 @@ void ClusterClient::finish(const PendingRef& pending, comm::Message message, std
     if (call.request.has_push()) {
       for (PendingRef& next : windows_[pending->group].leave(pending)) {
         next->head = 0;
+        next->deadline = renewed(next->since, next->deadline);
         released_.push_back(std::move(next));
       }
       releases = !released_.empty() && !std::exchange(releasing_, true);
@@ -556,7 +639,8 @@ void ClusterClient::leave(const std::string& why) {
 }
 
 void ClusterClient::barrier(std::optional<int64_t> position) {
-  const comm::TimePoint until = comm::Clock::now() + deadline_;
+  const comm::TimePoint since = comm::Clock::now();
+  const auto until = std::make_shared<std::atomic<comm::TimePoint>>(since + deadline_);
   int64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -567,9 +651,15 @@ void ClusterClient::barrier(std::optional<int64_t> position) {
   message.mutable_barrier()->set_number(number);
   while (true) {
     comm::RequestOptions options;
-    options.deadline = std::max<comm::Duration>(until - comm::Clock::now(), std::chrono::milliseconds(1));
+    options.deadline =
+        std::max<comm::Duration>(until->load() - comm::Clock::now(), std::chrono::milliseconds(1));
     options.retry_after = retry_after_;
     options.survive_restart = true;
+    options.on_waiting = [this, since, until, number](const std::string& for_whom) {
+      log_who_is_late(fmt::format("barrier {} of worker {}", number, rank_), since, for_whom);
+      *until = renewed(since, *until);
+      return until->load();
+    };
     auto passed = std::make_shared<std::promise<void>>();
     endpoint_.request(kScheduler, kToScheduler, encode(message), std::move(options),
                       [this, passed, number](comm::Reply&& reply) {
@@ -586,7 +676,7 @@ void ClusterClient::barrier(std::optional<int64_t> position) {
       throw;
     } catch (const NetworkError&) {  // lost for a moment, perhaps
       std::unique_lock lock(mutex_);
-      if (!view_.failure.empty() || comm::Clock::now() > until) throw;
+      if (!view_.failure.empty() || comm::Clock::now() > until->load()) throw;
       changed_.wait_for(lock, kSoon);
     }
   }

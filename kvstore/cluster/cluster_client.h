@@ -74,6 +74,10 @@ class ClusterClient {
   bool may_go(const PendingRef& pending);
   void on_reply(const PendingRef& pending, uint64_t attempt, comm::Reply&& reply);
   void try_again_soon(const PendingRef& pending);
+  comm::TimePoint wait_on(const PendingRef& pending, const std::string& for_whom);
+  comm::TimePoint renewed(comm::TimePoint since, comm::TimePoint deadline) const;
+  void log_who_is_late(const std::string& what, comm::TimePoint since, const std::string& for_whom);
+  void refuse_key(const PendingRef& pending, const std::exception_ptr& error);
   void finish(const PendingRef& pending, comm::Message message, std::exception_ptr error);
   void on_view(const View& view);
   void join();
@@ -89,6 +93,7 @@ class ClusterClient {
   const std::shared_ptr<const int> life_ = std::make_shared<int>();  // first, so that it goes last
   const int32_t rank_;
   const comm::Duration deadline_;
+  const comm::Duration late_deadline_;
   const comm::Duration retry_after_;
   const BatchLimits batch_limits_;
   const uint64_t incarnation_;
@@ -104,6 +109,9 @@ class ClusterClient {
   int64_t barriers_ = 0;  // asked for
   int64_t barriers_passed_ = 0;
   std::exception_ptr entry_error_;
+  std::map<std::string, std::exception_ptr>
+      refused_;                // keys that are others elsewhere: nothing of them is sent any more
+  comm::TimePoint told_late_;  // when somebody who is late was named in the log
   std::set<size_t> given_up_;  // groups that did not answer in time, since the scheduler was lost
   std::set<PendingRef> pending_;
   std::vector<PushWindow<PendingRef>> windows_;  // of each group, for pushes

@@ -70,6 +70,15 @@ ClusterClient::Call make_call(const ClusterClient& client, const char* name, con
   return call;
 }
 
+messages::Like like_of(const ClusterClient& client, const NDArray& array) {
+  messages::Like like;
+  like.set_worker(static_cast<uint32_t>(client.rank()));
+  like.set_dtype(static_cast<int32_t>(array.dtype()));
+  like.set_stype(static_cast<int32_t>(array.stype()));
+  for (int axis = 0; axis < array.shape().ndim(); ++axis) like.add_shape(array.shape()[axis]);
+  return like;
+}
+
 // A pull's request, which is short, does not queue behind the pushes of its priority.
 ClusterClient::Call make_pull(const ClusterClient& client, const ShardCall& what, int64_t number,
                               int priority, int64_t row = 0) {
@@ -217,6 +226,7 @@ void DistStore::init(const Key& key, const NDArray& value) {
     init.set_mode(static_cast<uint32_t>(mode_));
     init.set_staleness(staleness_);
     init.set_workers(static_cast<uint32_t>(num_workers()));
+    *init.mutable_like() = like_of(*client_, fresh.like);
     const Shard& shard = fresh.shards[part];
     const int64_t item = fresh.unit();
     call.payload.push_back(comm::Buffer::copy_of(
@@ -289,6 +299,7 @@ void DistStore::push(const Key& key, std::span<const NDArray> values, int priori
           push.set_key(now.wire);
           push.set_part(static_cast<int64_t>(part));
           push.set_number(now.pushes);
+          if (!*now.agreed) *push.mutable_like() = like_of(*client, now.like);
           if (packing.form != Packing::Form::plain) packing.write(*push.mutable_packing());
           if (packing.form == Packing::Form::rows) {
             call.payload.push_back(pack_rows(source, shard.begin, shard.end));
@@ -298,8 +309,8 @@ void DistStore::push(const Key& key, std::span<const NDArray> values, int priori
                 {data_of(source) + begin, static_cast<size_t>(stretches[part + 1].to - begin)},
                 [together, source] {}));
           }
-          call.done = [together, arriving](comm::Message, std::exception_ptr error) {
-            if (error) together->fail(error);
+          call.done = [together, arriving, agreed = now.agreed](comm::Message, std::exception_ptr error) {
+            error ? together->fail(error) : agreed->store(true);
           };
           client->call(std::move(call));
         }
@@ -323,6 +334,7 @@ void DistStore::pull(const Key& key, std::span<const NDArray> outs, int priority
         for (size_t part = 0; part < now.shards.size(); ++part) {
           const Shard& shard = now.shards[part];
           ClusterClient::Call pull = make_pull(*client, {now.wire, shard, part}, now.pushes, priority);
+          if (!*now.agreed) *pull.request.mutable_pull()->mutable_like() = like_of(*client, now.like);
           std::byte* const to = data_of(target) + shard.begin * item;
           const auto bytes = static_cast<size_t>((shard.end - shard.begin) * item);
           receive_into(pull, target, to, bytes, together);
@@ -392,6 +404,7 @@ void DistStore::pull_rows(const Entry& now, const NDArray& row_ids, const NDArra
             if (ids.empty()) continue;
             ClusterClient::Call pull = make_pull(*client, {now.wire, shard, part}, now.pushes, priority,
                                                  bytes / size_of(target.dtype()));
+            if (!*now.agreed) *pull.request.mutable_pull()->mutable_like() = like_of(*client, now.like);
             pull.payload.push_back(comm::Buffer::copy_of(std::as_bytes(std::span(ids))));
             receive_into(
                 pull, target,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -65,7 +66,9 @@ class DistStore final : public ClusterStore {
     std::vector<Shard> shards;  // of rows, if the key is row_sparse
     int64_t pushes = 0;
     NDArray residual, packed;  // where gradients are compressed
-    int64_t unit() const;      // bytes of what shards count
+    // Whether the cluster has the key as it is here, of which it is told until it answers.
+    std::shared_ptr<std::atomic<bool>> agreed = std::make_shared<std::atomic<bool>>(false);
+    int64_t unit() const;  // bytes of what shards count
   };
   const Entry& entry(const Key& key) const;
   static int64_t pushes_before(const Entry& entry, const ClusterClient::KnownShards& known);

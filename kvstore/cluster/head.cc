@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvstore/cluster/head.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "kvstore/cluster/pull_answer.h"
@@ -62,8 +65,9 @@ void Head::leave_out_the_dead() {
   }
 }
 
-void Head::on_applied(const std::vector<ShardId>& shards) {
-  wake(shards);
+// Whoever waits for a key's first value may ask for parts that it does not have.
+void Head::on_applied(const messages::Request& entry) {
+  wake(entry.has_init() ? waiting_of(entry.init().key()) : shards_in(entry));
   release_held_back(false);
   norms_.on_applied();
 }
@@ -72,6 +76,55 @@ size_t Head::waiting() const {
   size_t requests = waiting_batches_.size();
   for (const auto& [shard, list] : waiting_) requests += list.size();
   return requests;
+}
+
+std::vector<ShardId> Head::waiting_of(const std::string& key) const {
+  std::vector<ShardId> shards = {{key, 0}};
+  const auto add = [&](const auto& waiting) {
+    for (auto one = waiting.lower_bound({key, 0}); one != waiting.end() && one->first.first == key; ++one) {
+      if (shards.back() != one->first) shards.push_back(one->first);
+    }
+  };
+  add(waiting_);
+  add(waiting_batches_);
+  std::sort(shards.begin(), shards.end());
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  return shards;
+}
+
+// Empty if it is nobody, or one that is not there: such a wait ends by the deadline of those who do not answer.
+std::string Head::who_is_late(const messages::Request& request) const {
+  const auto of = [&](const ShardId& shard, int64_t number) -> std::string {
+    const ShardGroup::Awaited awaited = place_.shards->awaited(request, shard, number);
+    const auto is_there = [this](size_t rank) {
+      return rank < place_.view.workers.size() && place_.view.workers[rank].up;
+    };
+    if (awaited.workers.empty() || !std::all_of(awaited.workers.begin(), awaited.workers.end(), is_there))
+      return {};
+    const bool one = awaited.workers.size() == 1;
+    return fmt::format("worker{} {}, which {} not {}", one ? "" : "s", fmt::join(awaited.workers, ", "),
+                       one ? "has" : "have", awaited.what);
+  };
+  if (request.has_push()) return of(shard_of(request.push()), 0);
+  if (request.has_pull()) return of(shard_of(request.pull()), request.pull().number());
+  for (const messages::Pull& pull : request.pulls().items()) {
+    if (std::string late = of(shard_of(pull), pull.number()); !late.empty()) return late;
+  }
+  return {};
+}
+
+void Head::tell_who_is_late() {
+  const auto tell = [this](Received<messages::Request>& request) {
+    if (std::string late = who_is_late(request.what); !late.empty())
+      request.incoming.responder.waits(std::move(late));
+  };
+  for (auto& [shard, list] : waiting_) {
+    for (Received<messages::Request>& request : list) tell(request);
+  }
+  std::set<const PullBatch*> told;  // it waits for several shards
+  for (auto& [shard, batch] : waiting_batches_) {
+    if (!batch->answered && told.insert(batch.get()).second) tell(batch->request);
+  }
 }
 
 // ---- workers ----------------------------------------------------------------------------------------------------
@@ -112,7 +165,7 @@ void Head::add_entry(Received<messages::Request>&& request) {
   comm::Responder& responder = request.incoming.responder;
   const ShardGroup::Check check = place_.shards->check(request.what, message.payload);
   switch (check.verdict) {
-    case ShardGroup::Verdict::refuse: return responder.fail(check.reason);
+    case ShardGroup::Verdict::refuse: return responder.fail(check.reason, check.code);
     case ShardGroup::Verdict::early: return wait_for_shard(std::move(request));
     case ShardGroup::Verdict::again: return place_.when_committed(place_.last, std::move(responder));
     case ShardGroup::Verdict::apply: break;
@@ -161,6 +214,8 @@ void Head::release_held_back(bool all) {
 // A value waits for its own entries only: those of other shards that came later may still be on their way along the chain.
 void Head::answer_pull(Received<messages::Request>&& request) {
   const messages::Pull& pull = request.what.pull();
+  if (auto why = place_.shards->unlike(pull.key(), pull.like()))
+    return request.incoming.responder.fail(std::move(*why), kUnlike);
   const std::optional<NDArray> array = place_.shards->find(request.what, pull);
   if (!array) return wait_for_shard(std::move(request));
   Runtime& runtime = place_.server.runtime;

@@ -19,8 +19,10 @@ class Head {
   void on_asked_for_squares(int64_t round, NormExchange::Answer answer) {
     norms_.on_asked(round, std::move(answer));
   }
-  void on_applied(const std::vector<ShardId>& shards);  // whose values have changed; none: all
+  void on_applied(const messages::Request& entry);
   void release_held_back(bool all);
+  // Those who wait for others' messages hear for whose, as long as these workers are there. Called several times in a deadline.
+  void tell_who_is_late();
   size_t waiting() const;  // requests that wait for a shard to change
 
  private:
@@ -48,6 +50,8 @@ class Head {
   void acknowledge_push(HeldBack&& push);
   bool must_wait(const HeldBack& push) const;
   void wait_for_shard(Received<messages::Request>&& request);
+  std::string who_is_late(const messages::Request& request) const;
+  std::vector<ShardId> waiting_of(const std::string& key) const;
   void wake(const std::vector<ShardId>& shards);
   void wake_all();
   void refuse_all();

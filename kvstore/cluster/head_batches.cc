@@ -65,6 +65,10 @@ bool Head::answer_pulls(PullBatch& batch) {
   for (const messages::Pull& pull : batch.request.what.pulls().items()) {
     int64_t outcome = kAlone;
     try {
+      if (place_.shards->unlike(pull.key(), pull.like())) {
+        outcomes.add_items(kAlone);
+        continue;
+      }
       const std::optional<NDArray> value = place_.shards->find(batch.request.what, pull);
       const auto size = value ? static_cast<size_t>(value->bytes()) : 0;
       if (!value) {

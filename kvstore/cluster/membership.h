@@ -16,9 +16,10 @@ namespace loomix::kvstore {
 
 struct NodeOptions {
   int32_t rank = 0;
-  std::string scheduler;                                 // its address
-  comm::Duration deadline = std::chrono::seconds(60);    // of every call
-  comm::Duration retry_after = std::chrono::seconds(2);  // of a message without an answer
+  std::string scheduler;                                    // its address
+  comm::Duration deadline = std::chrono::seconds(60);       // of every call
+  comm::Duration late_deadline = std::chrono::minutes(30);  // of one that waits for workers which are there
+  comm::Duration retry_after = std::chrono::seconds(2);     // of a message without an answer
   comm::Duration without_scheduler =
       std::chrono::hours(1);  // until that fails the node, once it was in the cluster
   comm::EndpointOptions endpoint;

@@ -163,6 +163,7 @@ NodeOptions node_options(const Settings& settings, comm::Role role, const comm::
   NodeOptions options;
   options.scheduler = scheduler_address(settings, network);
   options.deadline = seconds(settings.kv_deadline);
+  options.late_deadline = seconds(settings.kv_late_deadline);
   options.without_scheduler = seconds(settings.kv_without_scheduler);
   options.endpoint = endpoint_options(settings);
   options.rank = settings.kv_rank;
@@ -189,7 +190,7 @@ std::unique_ptr<Scheduler> make_scheduler(const Settings& settings) {
   options.workers = settings.kv_workers;
   options.replicas = settings.kv_replicas;
   options.policy = policy_of(settings.kv_policy);
-  options.complete_within = seconds(settings.kv_deadline);
+  options.complete_within = options.deadline = seconds(settings.kv_deadline);
   options.endpoint = endpoint_options(settings);
   comm::NetworkOptions network = network_options(settings, comm::Role::scheduler);
   const std::string port = settings.kv_scheduler_port == 0 ? "*" : std::to_string(settings.kv_scheduler_port);

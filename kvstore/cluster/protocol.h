@@ -40,7 +40,10 @@ enum Refusal : uint32_t {
   kNotTheHead = 1,  // of the group; another server is, or will be
   kLeftOut = 2,     // the others went on without the worker: it has to join again
   kReplaced = 3,    // the node was started again since: this process is none of the cluster any more
+  kUnlike = 4,      // the key has another shape or type at another worker
 };
+// How many times within a deadline who waits is told for whom.
+inline constexpr int kTellsInDeadline = 4;
 void refuse_as_no_head(comm::Responder& responder);
 
 // What the error of a reply says.

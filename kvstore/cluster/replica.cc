@@ -25,7 +25,7 @@ Replica::Replica(const ServerParts& server, size_t group, Snapshots& snapshots,
   place_.pass_on = [this](comm::Message entry, const messages::Request& request) {
     successor_.add(++place_.last, std::move(entry));
     commit();
-    head_.on_applied(shards_in(request));
+    head_.on_applied(request);
   };
   place_.on_work_done = [this] { head_.release_held_back(false); };
 }

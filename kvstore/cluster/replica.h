@@ -30,6 +30,9 @@ class Replica {
     head_.on_asked_for_squares(round, std::move(answer));
   }
   GroupNumbers numbers() const;
+  void tell_who_is_late() {
+    if (place_.is_head()) head_.tell_who_is_late();
+  }
 
  private:
   void commit();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvstore/cluster/scheduler.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -84,6 +86,7 @@ struct Scheduler::Core {
     metrics = serve_metrics(endpoint, static_cast<size_t>(options.servers),
                             [this](comm::MetricsText& text) { add_view_metrics(text, view); });
     endpoint.after(options.complete_within, [this] { expect_all(); });
+    endpoint.post([this] { tell_who_is_late(); });
   }
   int places() const { return std::clamp(options.replicas, 1, options.servers); }  // of a chain
 
@@ -510,6 +513,25 @@ struct Scheduler::Core {
                        [this, number = passing](comm::Reply&& reply) {
                          if (!reply.error) learn_of_barriers(number);
                        });
+    }
+  }
+
+  // Those who wait at a barrier hear for whom, as long as these workers are there.
+  void tell_who_is_late() {
+    endpoint.after(options.deadline / kTellsInDeadline, [this] { tell_who_is_late(); });
+    std::vector<int32_t> missing;
+    for (const Member& worker : view.workers) {
+      const int32_t rank = worker.id.name.rank;
+      if (worker.departed || at_barrier.contains(rank)) continue;
+      if (!worker.up && options.policy == DeadWorker::go_on) continue;
+      if (!worker.up) return;
+      missing.push_back(rank);
+    }
+    if (missing.empty()) return;
+    const bool one = missing.size() == 1;
+    for (auto& [rank, arrival] : at_barrier) {
+      arrival.responder.waits(fmt::format("worker{} {}, which {} not come to barrier {}", one ? "" : "s",
+                                          fmt::join(missing, ", "), one ? "has" : "have", arrival.number));
     }
   }
 

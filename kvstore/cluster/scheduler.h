@@ -15,6 +15,8 @@ struct ClusterOptions {
   int replicas = 2;  // places in a chain, as far as there are servers
   DeadWorker policy = DeadWorker::fail;
   comm::Duration retry_after = std::chrono::seconds(2);  // of a message without an answer
+  comm::Duration deadline =
+      std::chrono::seconds(60);  // of nodes' calls: who waits is told for whom before it is over
   comm::Duration complete_within =
       std::chrono::seconds(60);  // all nodes must be there, and again some worker
   // A scheduler that was started anew waits so long for the nodes that its predecessor knew.

@@ -43,6 +43,7 @@ struct Server::Core {
         return incoming.responder.fail("only servers are in chains.");
       hand_on<messages::InChain>(std::move(incoming), early_messages);
     });
+    tell_who_is_late();
     reach = std::make_unique<Reach>(endpoint, options.endpoint.dead_after / 2);
     membership = std::make_unique<Membership>(
         endpoint, options, [this](const View& view) { take(view); },
@@ -86,6 +87,11 @@ struct Server::Core {
     } catch (const Error& error) {  // a snapshot that is no good; the others' views go on
       fail(error.what());
     }
+  }
+
+  void tell_who_is_late() {
+    for (const auto& replica : replicas) replica->tell_who_is_late();
+    endpoint.after(node_options.deadline / kTellsInDeadline, [this] { tell_who_is_late(); });
   }
 
   // The cluster's failure, which the scheduler tells to all.

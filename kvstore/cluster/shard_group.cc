@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvstore/cluster/shard_group.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -94,6 +96,7 @@ ShardGroup::Check ShardGroup::check_init(const messages::Request& entry, const c
 ShardGroup::Check ShardGroup::check(const messages::Request& sender, const messages::Push& push,
                                     const comm::Buffer& bytes) const {
   if (std::optional<Check> refused = check_life(sender)) return *refused;
+  if (auto why = unlike(push.key(), push.like())) return {Verdict::refuse, std::move(*why), kUnlike};
   const ShardValue* const shard = find_shard(push.key(), push.part());
   if (shard == nullptr) return {Verdict::early, {}};
   in_range("Request.worker", sender.worker(), 0, static_cast<int64_t>(shard->pushed.size()) - 1);
@@ -148,6 +151,7 @@ void ShardGroup::init(const messages::Init& init, const comm::Buffer& bytes) {
   setup_.staleness = init.staleness();
   ShardValue& shard = shards_[{init.key(), init.part()}];
   shard.pushed.resize(init.workers());
+  shard.like = init.like();
   const NDArray given = array_of(runtime_.engine(), bytes, dtype);
   shard.value[0] = copy_to(given, Device::cpu());
   shard.value[1] = NDArray(runtime_.engine(), given.shape(), dtype, Device::cpu());
@@ -177,6 +181,47 @@ void ShardGroup::push(const messages::Request& sender, const messages::Push& pus
   complete_rounds(id, shard);
   if (const auto left = shard.rounds.find(number); left != shard.rounds.end())
     add_prefix(id, shard, number, left->second);
+}
+
+std::optional<std::string> ShardGroup::unlike(const std::string& key, const messages::Like& like) const {
+  const auto found = shards_.lower_bound({key, 0});  // any part: keys of other shapes are cut in other ways
+  if (found == shards_.end() || found->first.first != key || like.shape_size() == 0) return std::nullopt;
+  const messages::Like& known = found->second.like;
+  const bool same =
+      known.dtype() == like.dtype() && known.stype() == like.stype() &&
+      std::equal(known.shape().begin(), known.shape().end(), like.shape().begin(), like.shape().end());
+  if (known.shape_size() == 0 || same) return std::nullopt;
+  const auto tell = [](const messages::Like& one) {
+    return fmt::format("{} of shape ({}{}) and type {} at worker {}",
+                       name_of(static_cast<StorageType>(in_range("Like.stype", one.stype(), 0, 2))),
+                       fmt::join(one.shape(), ", "), one.shape_size() == 1 ? "," : "",
+                       name_of(to_dtype(one.dtype())), one.worker());
+  };
+  return fmt::format("key {} is {}, and {}; all workers must give it the same shape and type.",
+                     to_text(key_of_wire(key)), tell(known), tell(like));
+}
+
+// A pull waits for its round; what was pushed to it, but not added yet, waits for the norm that other keys have a part in.
+ShardGroup::Awaited ShardGroup::awaited(const messages::Request& sender, const ShardId& id,
+                                        int64_t number) const {
+  const std::string key = to_text(key_of_wire(id.first));
+  const ShardValue* const shard = find_shard(id.first, id.second);
+  if (shard == nullptr) return {{0}, fmt::format("given key {} its first value", key)};
+  if (number <= 0) return {};
+  const bool alone = setup_.mode == Mode::async;
+  const int64_t least = setup_.mode == Mode::ssp ? number - setup_.staleness : number;
+  Awaited late{{}, fmt::format("made push {} of key {}", least, key)};
+  for (size_t worker = 0; worker < shard->pushed.size(); ++worker) {
+    if (!alone && worker != sender.worker() && counts(worker) && shard->pushed[worker] < least)
+      late.workers.push_back(worker);
+  }
+  const bool own = sender.worker() < shard->pushed.size() && shard->pushed[sender.worker()] >= number;
+  if (!late.workers.empty() || !own || limit_.most == 0) return late;
+  late.what = fmt::format("made all pushes of round {}, whose norm is awaited", number);
+  for (size_t worker = 0; worker < shard->pushed.size(); ++worker) {
+    if (worker != sender.worker() && counts(worker)) late.workers.push_back(worker);
+  }
+  return late;
 }
 
 std::optional<NDArray> ShardGroup::find(const messages::Request& sender, const messages::Pull& pull) const {
@@ -258,6 +303,7 @@ struct ShardPicture {
   int64_t version;
   const OptimizerState& optimizer;
   const std::vector<int64_t>& pushed;
+  const messages::Like& like;
 };
 
 messages::ShardState& put_shard(ShardGroup::Picture& picture, const ShardPicture& shard) {
@@ -273,6 +319,7 @@ messages::ShardState& put_shard(ShardGroup::Picture& picture, const ShardPicture
   for (const NDArray& array : shard.optimizer.arrays)
     state.add_optimizer_dtypes(static_cast<int32_t>(array.dtype()));
   state.mutable_pushed()->Add(shard.pushed.begin(), shard.pushed.end());
+  if (shard.like.shape_size() > 0) *state.mutable_like() = shard.like;
   picture.arrays.insert(picture.arrays.end(), shard.values.begin(), shard.values.end());
   picture.arrays.insert(picture.arrays.end(), shard.optimizer.arrays.begin(), shard.optimizer.arrays.end());
   return state;
@@ -284,8 +331,9 @@ ShardGroup::Picture ShardGroup::picture() const {
   Picture picture;
   put_setup(picture, lives_.size());
   for (const auto& [id, shard] : shards_) {
-    messages::ShardState& state = put_shard(picture, {id, shard.value, shard.newest, shard.has_previous,
-                                                      shard.version, shard.optimizer, shard.pushed});
+    messages::ShardState& state =
+        put_shard(picture, {id, shard.value, shard.newest, shard.has_previous, shard.version, shard.optimizer,
+                            shard.pushed, shard.like});
     for (const auto& [number, round] : shard.rounds) {
       messages::RoundState& one = *state.add_rounds();
       one.set_number(number);
@@ -368,7 +416,7 @@ ShardGroup::Picture ShardGroup::picture_of(const std::map<ShardId, Kept>& kept) 
   for (const auto& [id, shard] : shards_) {
     const auto found = kept.find(id);
     const Kept one = found != kept.end() ? found->second : keep(shard);
-    put_shard(picture, {id, {&one.value, 1}, 0, false, one.version, one.optimizer, one.pushed});
+    put_shard(picture, {id, {&one.value, 1}, 0, false, one.version, one.optimizer, one.pushed, shard.like});
   }
   return picture;
 }
@@ -417,6 +465,7 @@ void ShardGroup::load(const messages::GroupState& state, std::span<const comm::B
     shard.has_previous = one.has_previous() && values == 2;
     shard.version = one.version();
     shard.optimizer.updates = one.updates();
+    shard.like = one.like();
     in_range("ShardState.pushed, counted,", one.pushed_size(), 1, kMostWorkers);
     shard.pushed.assign(one.pushed().begin(), one.pushed().end());
     if (!never_pushed(shard.pushed)) ++begun_;

@@ -44,7 +44,8 @@ class ShardGroup {
   enum class Verdict : uint8_t { apply, again, early, refuse };
   struct Check {
     Verdict verdict;
-    std::string reason;  // of `refuse`: a sentence
+    std::string reason;     // of `refuse`: a sentence
+    Refusal code = kOther;  // likewise
   };
   Check check(const messages::Request& entry, std::span<const comm::Buffer> payload) const;
   Check check(const messages::Request& sender, const messages::Push& push, const comm::Buffer& bytes) const;
@@ -53,6 +54,15 @@ class ShardGroup {
   void push(const messages::Request& sender, const messages::Push& push, const comm::Buffer& bytes);
 
   using ShardId = std::pair<std::string, int64_t>;  // key, part
+  // Why a worker's key is not this group's: another shape or type, at one of them. None: it is, or nothing is known yet.
+  std::optional<std::string> unlike(const std::string& key, const messages::Like& like) const;
+  // For whom a pull, or a push of a key without a value, waits.
+  struct Awaited {
+    std::vector<size_t> workers;
+    std::string what;  // what they have not done: "made push 3 of key 'w'"
+  };
+  Awaited awaited(const messages::Request& sender, const ShardId& id, int64_t number) const;
+
   // The value for a pull, or none: not yet. Throws for what can never be answered.
   std::optional<NDArray> find(const messages::Request& sender, const messages::Pull& pull) const;
   // The life with which the worker has joined; 0: it has not, or has left.
@@ -122,6 +132,7 @@ class ShardGroup {
     std::vector<int64_t> pushed;      // of each worker: how many pushes are in
     std::map<int64_t, Round> rounds;  // sync: those that are not complete
     OptimizerState optimizer;
+    messages::Like like;  // as the worker said that gave the first value; no shape: it said nothing
   };
   struct Kept {  // copies
     NDArray value;

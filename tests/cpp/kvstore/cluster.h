@@ -29,6 +29,7 @@ class Cluster {
     std::string type = "dist_sync";
     int64_t staleness = 0;
     comm::Duration deadline = 20s;
+    comm::Duration late_deadline = 60s;
     comm::Duration patience = 0s;       // with which nodes wait for silent ones; 0: as the scheduler does
     comm::Duration dead_after = 500ms;  // of silence; links of the killed break at once
     comm::Duration return_within = 10s;
@@ -64,6 +65,7 @@ class Cluster {
     options.policy = setup_.policy;
     options.endpoint = endpoint_options();
     options.retry_after = setup_.retry_after;
+    options.deadline = setup_.deadline;
     options.return_within = setup_.return_within;
     scheduler = std::make_unique<Scheduler>(network.attach("inproc://scheduler"), options);
   }
@@ -129,6 +131,7 @@ class Cluster {
     options.rank = rank;
     options.scheduler = "inproc://scheduler";
     options.deadline = setup_.deadline;
+    options.late_deadline = setup_.late_deadline;
     options.retry_after = setup_.retry_after;
     options.endpoint = endpoint_options();
     options.snapshots = setup_.snapshots;
