@@ -139,13 +139,17 @@ std::vector<int64_t> as_int64(const TensorView& array) {
   return items;
 }
 
-void check_sorted(const std::vector<int64_t>& ids, size_t first, size_t last, int64_t limit,
-                  const char* who) {
-  for (size_t i = first; i < last; ++i) {
+void check_range(const std::vector<int64_t>& ids, int64_t limit, const char* who) {
+  for (size_t i = 0; i < ids.size(); ++i) {
     LOOMIX_CHECK(0 <= ids[i] && ids[i] < limit, IndexError,
                  "[{}] index {} at position {} is out of range; expected 0 to {}.", who, ids[i], i,
                  limit - 1);
-    LOOMIX_CHECK(i == first || ids[i - 1] < ids[i], ValueError,
+  }
+}
+
+void check_increase(std::span<const int64_t> ids, const char* who) {
+  for (size_t i = 1; i < ids.size(); ++i) {
+    LOOMIX_CHECK(ids[i - 1] < ids[i], ValueError,
                  "[{}] index {} at position {} follows {}; they must increase.", who, ids[i], i, ids[i - 1]);
   }
 }
@@ -247,7 +251,8 @@ NDArray make_row_sparse(const NDArray& values, const NDArray& ids, const Shape& 
       NDArray::sparse(values.engine(), StorageType::row_sparse, shape, values.dtype(), values.device());
   push_sparse(name_row_sparse, {values, ids}, result, [values, ids, result] {
     const std::vector<int64_t> rows = as_int64(ids.view());
-    check_sorted(rows, 0, rows.size(), result.shape()[0], "row_sparse_array");
+    check_range(rows, result.shape()[0], "row_sparse_array");
+    check_increase(rows, "row_sparse_array");
     Storage& to = result.storage();
     to.resize_sparse(static_cast<int64_t>(rows.size()), row_items(result.shape()) * size_of(values.dtype()),
                      0);
@@ -276,10 +281,7 @@ NDArray make_csr(const NDArray& values, const NDArray& columns, const NDArray& r
         starts.front() == 0 && starts.back() == values.size() && std::is_sorted(starts.begin(), starts.end()),
         ValueError, "[csr_matrix] the row starts must increase from 0 to the number of values, {}.",
         values.size());
-    for (size_t row = 0; row + 1 < starts.size(); ++row) {
-      check_sorted(ids, static_cast<size_t>(starts[row]), static_cast<size_t>(starts[row + 1]),
-                   result.shape()[1], "csr_matrix");
-    }
+    check_range(ids, result.shape()[1], "csr_matrix");
     Storage& to = result.storage();
     to.resize_sparse(values.size(), size_of(values.dtype()), result.shape()[0] + 1);
     std::copy(ids.begin(), ids.end(), to.indices());

@@ -73,9 +73,9 @@ void edge_id_csr(const KernelArgs& args) {
   dispatch_numeric(args.out[0].dtype, "edge_id", [&]<class T>(Type<T>) {
     const CsrView<T> stored = csr_of<T>(input_storage(args, 0), args.in[0].shape);
     look_up<T>(args, [&](int64_t row, int64_t column) -> const T* {
-      const int64_t* last = stored.columns + stored.starts[row + 1];
-      const int64_t* place = std::lower_bound(stored.columns + stored.starts[row], last, column);
-      return place == last || *place != column ? nullptr : stored.values + (place - stored.columns);
+      const int64_t* const last = stored.columns + stored.starts[row + 1];
+      const int64_t* const place = std::find(stored.columns + stored.starts[row], last, column);
+      return place == last ? nullptr : stored.values + (place - stored.columns);
     });
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "engine/parallel_for.h"
@@ -71,6 +72,40 @@ void rows_with_rows(Binary op, bool joint, const KernelArgs& args) {
   });
 }
 
+// One row of a csr matrix by growing columns, whatever the matrix has.
+template <class T>
+class OrderedRow {
+ public:
+  void take(const CsrView<T>& m, int64_t row) {
+    const int64_t first = m.starts[row];
+    const auto count = static_cast<size_t>(m.starts[row + 1] - first);
+    columns_ = {m.columns + first, count};
+    values_ = m.values + first;
+    if (std::is_sorted(columns_.begin(), columns_.end())) return;
+    places_.resize(count);
+    std::iota(places_.begin(), places_.end(), size_t{0});
+    std::stable_sort(places_.begin(), places_.end(),
+                     [this](size_t a, size_t b) { return columns_[a] < columns_[b]; });
+    own_columns_.clear();
+    own_values_.clear();
+    for (const size_t place : places_) {
+      own_columns_.push_back(columns_[place]);
+      own_values_.push_back(values_[place]);
+    }
+    columns_ = own_columns_;
+    values_ = own_values_.data();
+  }
+  std::span<const int64_t> columns() const { return columns_; }
+  T operator[](int64_t place) const { return values_[place]; }
+
+ private:
+  std::span<const int64_t> columns_;
+  const T* values_ = nullptr;
+  std::vector<size_t> places_;
+  std::vector<int64_t> own_columns_;
+  std::vector<T> own_values_;
+};
+
 void csr_with_csr(Binary op, bool joint, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   dispatch_bits(out.dtype, [&]<class T>(Type<T>) {
@@ -78,13 +113,13 @@ void csr_with_csr(Binary op, bool joint, const KernelArgs& args) {
     const CsrView<T> b = csr_of<T>(input_storage(args, 1), out.shape);
     CsrRows<T> rows;  // with the values of `a` at first
     std::vector<T> right;
-    const auto columns_of = [](const CsrView<T>& m, int64_t row) {
-      return std::span(m.columns + m.starts[row], static_cast<size_t>(m.starts[row + 1] - m.starts[row]));
-    };
+    OrderedRow<T> own, other;
     for (int64_t row = 0; row < out.shape[0]; ++row) {
-      merge(columns_of(a, row), columns_of(b, row), joint, [&](int64_t column, int64_t i, int64_t j) {
-        rows.add(column, i < 0 ? T(0) : a.values[a.starts[row] + i]);
-        right.push_back(j < 0 ? T(0) : b.values[b.starts[row] + j]);
+      own.take(a, row);
+      other.take(b, row);
+      merge(own.columns(), other.columns(), joint, [&](int64_t column, int64_t i, int64_t j) {
+        rows.add(column, i < 0 ? T(0) : own[i]);
+        right.push_back(j < 0 ? T(0) : other[j]);
       });
       rows.end_row();
     }
@@ -215,7 +250,7 @@ Support products(const KernelSpec& spec) {
 }
 
 template <Binary op>
-void scaled_csr(const KernelArgs& args) {
+void scaled(const KernelArgs& args) {
   product_with_dense(op, args);
 }
 
@@ -228,6 +263,16 @@ Support scales(const KernelSpec& spec) {
   if (spec.out[0].shape != spec.in[0].shape || other.ndim() < 1 || other.ndim() > 2)
     return Support::no("the dense array does not broadcast to the csr matrix");
   return Support::yes();
+}
+
+// Of what is stored on the left only.
+Support scatters(const KernelSpec& spec) {
+  if (!same_shapes(spec)) return Support::no("the shapes differ");
+  if (spec.req[0] == Req::add) return Support::no("it cannot add to its output");
+  const bool fits =
+      spec.in_stype(0) != dense && spec.in_stype(1) == dense && spec.out_stype(0) == spec.in_stype(0);
+  return fits ? Support::yes()
+              : Support::no("it takes a sparse and a dense array, and is stored as the sparse one");
 }
 
 void add_rows(const KernelArgs& args) {
@@ -279,8 +324,9 @@ void kernels_sparse_binary(OpTable& table) {
   add_sum<fn::Add>(table, "_grad_add");
   add_product<fn::Mul>(table, "elemwise_mul");
   add_product<fn::Mul>(table, "broadcast_mul");
-  add_sparse<scaled_csr<binary_code<fn::Mul>>, scales>(table, "broadcast_mul", "scale_csr_cpu");
-  add_sparse<scaled_csr<binary_code<fn::Div>>, scales>(table, "broadcast_div", "scale_csr_cpu");
+  add_sparse<scaled<binary_code<fn::Mul>>, scales>(table, "broadcast_mul", "scale_csr_cpu");
+  add_sparse<scaled<binary_code<fn::Div>>, scales>(table, "broadcast_div", "scale_csr_cpu");
+  add_sparse<scaled<binary_code<fn::Div>>, scatters>(table, "_scatter_elemwise_div", "scatter_div_cpu");
   add_sparse<add_rows, adds_rows>(table, "add_n", "add_rows_cpu");
 }
 

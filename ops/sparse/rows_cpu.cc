@@ -16,9 +16,10 @@ constexpr auto csr = StorageType::csr;
 // Appends the part of a row that lies in [begin, end) of the columns.
 template <class T>
 void add_row(CsrRows<T>& rows, const CsrView<T>& from, int64_t row, int64_t begin, int64_t end) {
-  const int64_t* const last = from.columns + from.starts[row + 1];
-  const int64_t* at = std::lower_bound(from.columns + from.starts[row], last, begin);
-  for (; at != last && *at < end; ++at) rows.add(*at - begin, from.values[at - from.columns]);
+  for (int64_t at = from.starts[row]; at < from.starts[row + 1]; ++at) {
+    if (begin <= from.columns[at] && from.columns[at] < end)
+      rows.add(from.columns[at] - begin, from.values[at]);
+  }
   rows.end_row();
 }
 

@@ -120,6 +120,10 @@ Support quadratic_keeps(const QuadraticParams& p, const KernelSpec& spec) { retu
 void kernels_sparse_unary(OpTable& table) {
   std::apply([&](const auto&... op) { (add_unary(table, op), ...); }, kUnaryOps);
   std::apply([&](const auto&... op) { (add_scalar(table, op), ...); }, kScalarOps);
+  add_sparse<scalar_sparse<ScalarParams, binary_code<fn::Add>, Spread::right>, unary_keeps>(
+      table, "_scatter_plus_scalar", "scalar_sparse_cpu");
+  add_sparse<scalar_sparse<ScalarParams, binary_code<fn::Sub>, Spread::right>, unary_keeps>(
+      table, "_scatter_minus_scalar", "scalar_sparse_cpu");
   add_sparse<clip_sparse, clip_keeps>(table, "clip", "clip_sparse_cpu");
   add_sparse<quadratic_sparse, quadratic_keeps>(table, "_contrib_quadratic", "quadratic_sparse_cpu");
 }

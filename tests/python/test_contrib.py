@@ -46,8 +46,11 @@ def test_vocabularies():
     ]
     assert text.vocab.Vocabulary().idx_to_token == ["<unk>"]
     for settings in ({"min_freq": 0}, {"reserved_tokens": ["<unk>"]}, {"reserved_tokens": ["a", "a"]}):
-        with pytest.raises(ValueError):
+        with pytest.raises(AssertionError):
             text.vocab.Vocabulary(counter, **settings)
+    with pytest.raises(AssertionError):
+        text.vocab.Vocabulary({"a": 1})
+    assert text.vocab.Vocabulary(counter, reserved_tokens=[]).reserved_tokens == []
 
 
 @pytest.fixture

@@ -602,7 +602,7 @@ def test_wrong_calls(F):
         with pytest.raises(mx.MXNetError, match="branches give 1 and 2 outputs"):
             c.cond(x, lambda: x, lambda: [x, x])
         with pytest.raises(mx.MXNetError, match="takes no part"):
-            c.foreach(lambda item, s: (item, item), x, sym.Variable("s"))
+            c.foreach(lambda item, s: (s, s), x, sym.Variable("s"))
         with pytest.raises(mx.MXNetError, match="no subgraph|subgraphs were given"):
             sym._internal._foreach(
                 x,
@@ -647,3 +647,28 @@ def test_many_loops_on_one_worker(engine):
     )
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) == 20 * 30 * 2
+
+
+def test_states_that_take_no_part():
+    """A loop may hand them on, exchange them, or leave them unread."""
+    data = nd.array([[1, 2], [3, 4]])
+    arrays = {"d": data, "s": nd.array([1, 1]), "t": nd.array([2, 2])}
+    cases = (
+        (lambda d, s: (d + s[0], [s[0] + d, s[1]]), [[2, 3], [5, 7]], [5, 7], [2, 2]),
+        (lambda d, s: (d * 2, [s[1], s[0]]), [[2, 4], [6, 8]], [1, 1], [2, 2]),
+        (lambda d, s: (d * 2, [d, s[0]]), [[2, 4], [6, 8]], [3, 4], [1, 2]),
+        (lambda d, s: (d, [d, d + 1]), [[1, 2], [3, 4]], [3, 4], [4, 5]),
+    )
+    for body, *expected in cases:
+        states = [sym.Variable("s"), sym.Variable("t")]
+        out, after = sym.contrib.foreach(body, sym.Variable("d"), states)
+        group = sym.Group([out, *after])
+        assert group.list_arguments() == ["d", "s", "t"]
+        results = group.bind(mx.cpu(), arrays).forward()
+        assert [result.asnumpy().tolist() for result in results] == expected
+        out, after = nd.contrib.foreach(body, data, [arrays["s"], arrays["t"]])
+        assert [result.asnumpy().tolist() for result in (out, *after)] == expected
+    i, unread = sym.Variable("i"), sym.Variable("u")
+    out, after = sym.contrib.while_loop(lambda i, u: i < 3, lambda i, u: (i, [i + 1, i * 2]), [i, unread], 4)
+    results = sym.Group([out, *after]).bind(mx.cpu(), {"i": nd.array([1]), "u": nd.array([9])}).forward()
+    assert results[1].asscalar() == 3 and results[2].asscalar() == 4

@@ -440,19 +440,129 @@ def test_csr_from_coordinates():
         ([0, 2, 1], [1, 2, 2, 3], "row starts"),
         ([0, 2, 1], [0, 2, 2, 4], "row starts"),
         ([0, 9, 1], [0, 2, 2, 3], "out of range"),
-        ([2, 0, 1], [0, 2, 2, 3], "must increase"),
-        ([0, 0, 1], [0, 2, 2, 3], "must increase"),
+        ([0, -1, 1], [0, 2, 2, 3], "out of range"),
     ],
 )
-def test_wrong_csr_parts(columns, starts, message):
-    with pytest.raises((ValueError, IndexError), match=message):
-        nd.sparse.csr_matrix((np.ones(3), columns, starts), shape=(3, 4))
+def test_wrong_csr_parts_are_found_when_they_are_read(columns, starts, message):
+    csr = nd.sparse.csr_matrix((np.ones(3, "float32"), columns, starts), shape=(3, 4))
+    csr.check_format(full_check=False)
+    for read in (csr.check_format, csr.asnumpy, lambda: nd.dot(csr, nd.ones((4, 2))).asnumpy()):
+        with pytest.raises((ValueError, IndexError), match=message):
+            read()
+
+
+def test_csr_columns_may_come_in_any_order():
+    """They stay so, and every operator takes them."""
+    dense = np.array([[2.0, 0, 1, 0], [0, 3, 0, 0], [7, 0, 5, 6]], "float32")
+    parts = (np.array([1.0, 2, 3, 6, 7, 5], "float32"), [2, 0, 1, 3, 0, 2], [0, 2, 3, 6])
+    csr = nd.sparse.csr_matrix(parts, shape=(3, 4))
+    assert csr.indices.asnumpy().tolist() == parts[1]
+    check(csr, "csr", dense)
+    with pytest.raises(mx.MXNetError, match="column 0 at position 1 follows 2"):
+        csr.check_format()
+    csr[1].check_format()
+    eye = np.eye(3, 4, dtype="float32")
+    other = nd.array(eye).tostype("csr")
+    check(csr + other, "csr", dense + eye)
+    check(other - csr, "csr", eye - dense)
+    check(csr + csr, "csr", 2 * dense)
+    check(nd.elemwise_mul(csr, other), "csr", dense * eye)
+    check(nd.slice(csr, begin=(0, 1), end=(3, 3)), "csr", dense[:, 1:3])
+    weight = np.arange(8, dtype="float32").reshape(4, 2)
+    assert np.allclose(nd.dot(csr, nd.array(weight)).asnumpy(), dense @ weight)
+    assert np.allclose(
+        nd.dot(csr, nd.array(dense[:, :2]), transpose_a=True).asnumpy(), dense.T @ dense[:, :2]
+    )
+    assert nd.sum(csr, axis=0).asnumpy().tolist() == dense.sum(0).tolist()
+
+
+def test_arrays_without_rows():
+    assert nd.sparse.csr_matrix(([], [], [0]), shape=(0, 3)).shape == (0, 3)
+    check(nd.sparse.row_sparse_array((np.zeros((0, 2)), []), shape=(3, 2)), "row_sparse", np.zeros((3, 2)))
+    kept = nd.sparse.row_sparse_array(([[0.0, 0.0], [3.0, 4.0]], [0, 1]), shape=(3, 2))
+    assert kept.indices.asnumpy().tolist() == [0, 1]  # rows of zeros that were given are stored
+    for make in (nd.sparse.row_sparse_array, nd.sparse.csr_matrix):
+        for source in ((2, 2), [[1.0, 2.0]]):
+            with pytest.raises(ValueError, match="expected"):
+                make(source, shape=(3, 2))
+
+
+def test_csr_files_of_mxnet(tmp_path):
+    """An empty matrix, with stored shape (0,), and one whose columns are in another order."""
+    head = "120100000000000000000000000000000100000000000000c9fa93f902000000"
+    empty = (
+        "010000000000000000000000020000000200000000000000030000000000000001000000000000000000000006000000010000000300"
+        "000000000000060000000100000000000000000000000000000000000000000000000000000000000000000000000000000000000000"
+    )
+    turned = (
+        "010000000300000000000000020000000200000000000000030000000000000001000000000000000000000006000000010000000300"
+        "000000000000060000000100000003000000000000000000803f0000004000004040000000000000000002000000000000000300"
+        "0000000000000200000000000000000000000000000001000000000000000000000000000000"
+    )
+    for content, expected in ((empty, np.zeros((2, 3))), (turned, [[2, 0, 1], [0, 3, 0]])):
+        path = tmp_path / "x.nd"
+        path.write_bytes(bytes.fromhex(head + content))
+        (loaded,) = nd.load(str(path))
+        check(loaded, "csr", np.array(expected, "float32"))
+
+
+def test_index_arrays_by_number():
+    sparse_rows = nd.sparse.row_sparse_array(([[1.0, 2.0], [3.0, 4.0]], [0, 2]), shape=(3, 2))
+    made = nd.array(sparse_rows.indices)
+    assert made.dtype == np.int64 and made.asnumpy().tolist() == [0, 2]
+    assert nd.sparse.array(sparse_rows).indices.asnumpy().tolist() == [0, 2]
+    results = (
+        nd._internal._scatter_plus_scalar(sparse_rows, scalar=2),
+        nd._internal._scatter_minus_scalar(sparse_rows, scalar=2),
+        nd._internal._scatter_elemwise_div(sparse_rows, nd.ones((3, 2)) * 2),
+    )
+    for result, expected in zip(results, ([3, 0, 5], [-1, 0, 1], [0.5, 0, 1.5])):
+        assert result.stype == "row_sparse" and result._num_aux == 1 and result._aux_types == [np.int64]
+        assert result._aux_data(0).asnumpy().tolist() == result.indices.asnumpy().tolist() == [0, 2]
+        assert result.asnumpy()[:, 0].tolist() == expected
+    csr = nd.sparse.csr_matrix(([1.0], [1], [0, 1, 1]), shape=(2, 2))
+    assert csr._num_aux == 2 and csr._aux_type(1) == np.int64
+    assert csr._aux_data(0).asnumpy().tolist() == [0, 1, 1] and csr._aux_data(1).asnumpy().tolist() == [1]
+    with pytest.raises(IndexError):
+        csr._aux_data(2)
+
+
+def test_sparse_auxiliary_states_are_made_dense():
+    net = mx.sym.BatchNorm(mx.sym.Variable("data"), name="bn")
+    mean = nd.sparse.row_sparse_array(([1.0, 2.0], [0, 2]), shape=(3,))
+    arguments = {"data": nd.ones((2, 3)), "bn_gamma": nd.ones(3), "bn_beta": nd.zeros(3)}
+    states = {"bn_moving_mean": mean, "bn_moving_var": nd.ones(3)}
+    bound = net.bind(mx.cpu(), arguments, aux_states=states)
+    assert [state.stype for state in bound.aux_arrays] == ["default"] * 2
+    assert np.allclose(bound.forward()[0].asnumpy(), [[0, 1, -1]] * 2, atol=1e-2)
+    assert bound.aux_dict["bn_moving_mean"].asnumpy().tolist() == [1, 0, 2]
+
+
+def test_assignment_to_sparse_rows():
+    def target():
+        return nd.sparse.row_sparse_array(([[1.0, 2.0], [3.0, 4.0]], [0, 2]), shape=(3, 2))
+
+    for value, expected in (
+        (5, np.full((3, 2), 5)),
+        (nd.ones((3, 2)), np.ones((3, 2))),
+        (np.arange(6).reshape(3, 2), np.arange(6).reshape(3, 2)),
+        (nd.sparse.zeros("row_sparse", (3, 2)), np.zeros((3, 2))),
+        (target() + target(), 2 * target().asnumpy()),
+    ):
+        x = target()
+        x[:] = value
+        check(x, "row_sparse", expected.astype("float32"))
+    for key, error in ((0, TypeError), (slice(1, 2), ValueError), ((slice(None),), TypeError)):
+        with pytest.raises(error):
+            target()[key] = 3
 
 
 def test_wrong_rows():
-    for rows, message in (([0, 0], "repeat"), ([0, 7], "out of range"), ([-1, 1], "out of range")):
-        with pytest.raises((ValueError, IndexError), match=message):
-            nd.sparse.row_sparse_array((np.ones((2, 2)), rows), shape=(3, 2))
+    for rows, message in (([0, 0], "must increase"), ([0, 7], "out of range"), ([-1, 1], "out of range")):
+        wrong = nd.sparse.row_sparse_array((np.ones((2, 2)), rows), shape=(3, 2))
+        for read in (wrong.check_format, wrong.asnumpy):
+            with pytest.raises((ValueError, IndexError), match=message):
+                read()
     rows = nd.sparse.row_sparse_array((np.array([[1.0], [2.0]]), [2, 0]), shape=(3, 1))  # any order
     assert rows.asnumpy().tolist() == [[2.0], [0.0], [1.0]]
     rows.check_format()

@@ -385,6 +385,7 @@ def bind(
     states = _arrays(
         "aux_states", [] if aux_states is None and not state_names else aux_states or {}, state_names, False
     )
+    states = [state if state.stype == "default" else state.tostype("default") for state in states]
     requests = _requests(grad_req, names)
     written = [None if request == "null" else array for array, request in zip(gradients, requests)]
     effective = ["null" if array is None else request for array, request in zip(written, requests)]

@@ -50,7 +50,13 @@ class BaseSparseNDArray(NDArray):
 
     def _set_item(self, key: Any, value: Any) -> None:
         if not (isinstance(key, builtins.slice) and key == builtins.slice(None)):
-            raise NotSupportedForSparseNDArray("__setitem__", "[:]", key)
+            if isinstance(key, builtins.slice):
+                raise MXNetValueError(
+                    f"[{type(self).__name__}] {key} cannot be assigned to; only [:] can, or parts of a dense copy."
+                )
+            raise MXNetTypeError(
+                f"[{type(self).__name__}] only [:] can be assigned to, or a part of tostype('default'); came {key!r}."
+            )
         if isinstance(value, NDArray):
             _core.copy_array(value, self)
         elif isinstance(value, (int, float)) and value == 0:
@@ -71,15 +77,18 @@ class BaseSparseNDArray(NDArray):
     def check_format(self, full_check: bool = True) -> None:
         """Raises an error when the index arrays are not those of such an array.
 
-        Arrays are checked when they are made, and stay right: there is nothing left to look at.
-
         Parameters
         ----------
         full_check : bool
-            Whether to wait for the array, which raises the error of the operation that should have made it.
+            Whether to wait for the array and look at each index; otherwise nothing is looked at.
+
+        Raises
+        ------
+        ValueError or IndexError
+            For an index that is out of range, and for columns of a row that do not increase.
         """
         if full_check:
-            self.wait_to_read()
+            self.wait_to_read()  # raises the error of what made it, such as that of an index out of range
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """A dense NumPy array with the values; waits for them."""
@@ -107,6 +116,21 @@ class BaseSparseNDArray(NDArray):
         _core.copy_array(self, target)
         return target
 
+    _num_aux = 0  # index arrays
+
+    @property
+    def _aux_types(self) -> list[Any]:
+        return [self._aux_data(number).dtype for number in range(self._num_aux)]
+
+    def _aux_type(self, i: int) -> Any:
+        return self._aux_data(i).dtype
+
+    def _aux_data(self, i: int) -> NDArray:
+        """An index array: of a row-sparse array ``indices``, of a csr matrix ``indptr`` and ``indices``."""
+        if not 0 <= i < self._num_aux:
+            raise MXNetIndexError(f"[sparse] there is no index array {i}; expected 0 to {self._num_aux - 1}.")
+        return self.indices if i == self._num_aux - 1 else self._stored_indptr()
+
     @property
     def data(self) -> NDArray:
         """The stored values."""
@@ -133,6 +157,24 @@ class CSRNDArray(BaseSparseNDArray):
     """
 
     __slots__ = ()
+
+    _num_aux = 2
+
+    def check_format(self, full_check: bool = True) -> None:
+        super().check_format(full_check)
+        if not full_check:
+            return
+        columns, starts = self.indices.asnumpy(), self.indptr.asnumpy()
+        falls = np.flatnonzero(np.diff(columns) <= 0) + 1
+        within = falls[~np.isin(falls, starts)]
+        if within.size:
+            place = int(within[0])
+            raise MXNetValueError(
+                f"[csr_matrix] column {columns[place]} at position {place} follows {columns[place - 1]} in the same "
+                "row; the columns of a row must increase."
+            )
+
+    check_format.__doc__ = BaseSparseNDArray.check_format.__doc__
 
     @property
     def indptr(self) -> NDArray:
@@ -175,6 +217,8 @@ class RowSparseNDArray(BaseSparseNDArray):
     """
 
     __slots__ = ()
+
+    _num_aux = 1
 
     def retain(self, indices: Any) -> Any:
         """Only the rows in ``indices``."""
@@ -231,7 +275,7 @@ def csr_matrix(
         and len(arg1) == 2
         and all(isinstance(size, (int, np.integer)) for size in arg1)
     ):
-        return zeros("csr", arg1, ctx=ctx, dtype=dtype)
+        return _checked_shape(zeros("csr", arg1, ctx=ctx, dtype=dtype), shape)
     if isinstance(arg1, tuple) and len(arg1) == 2:
         data, (row, column) = arg1
         return _from_coordinates(_host(data, _value_dtype(data, dtype)), row, column, shape, ctx)
@@ -241,13 +285,11 @@ def csr_matrix(
         starts = _host(indptr, np.int64)
         if shape is None:
             shape = (len(starts) - 1, int(columns.max()) + 1 if columns.size else 0)
-        return _checked(
-            _core.make_csr(
-                NDArray._from_numpy(values, ctx),
-                NDArray._from_numpy(columns, ctx),
-                NDArray._from_numpy(starts, ctx),
-                list(shape),
-            )
+        return _core.make_csr(
+            NDArray._from_numpy(values, ctx),
+            NDArray._from_numpy(columns, ctx),
+            NDArray._from_numpy(starts, ctx),
+            list(shape),
         )
     if isinstance(arg1, tuple):
         raise MXNetValueError(f"Unexpected length of input tuple: {len(arg1)}; expected 2 or 3.")
@@ -304,7 +346,7 @@ def row_sparse_array(
     """
     ctx = ctx or current_context()
     if isinstance(arg1, tuple) and arg1 and all(isinstance(size, (int, np.integer)) for size in arg1):
-        return zeros("row_sparse", arg1, ctx=ctx, dtype=dtype)
+        return _checked_shape(zeros("row_sparse", arg1, ctx=ctx, dtype=dtype), shape)
     if isinstance(arg1, tuple):
         if len(arg1) != 2:
             raise MXNetValueError(f"Unexpected length of input tuple: {len(arg1)}; expected (data, indices).")
@@ -316,19 +358,12 @@ def row_sparse_array(
             raise MXNetValueError(
                 f"[row_sparse_array] data has shape {values.shape}; expected {(len(rows), *shape[1:])}."
             )
-        if (np.diff(np.sort(rows)) == 0).any():
-            raise MXNetValueError("[row_sparse_array] indices repeat; expected each row once.")
         order = np.argsort(rows, kind="stable")
         values, rows = (
             NDArray._from_numpy(np.ascontiguousarray(part[order]), ctx) for part in (values, rows)
         )
-        return _checked(_core.make_row_sparse(values, rows, list(shape)))
+        return _core.make_row_sparse(values, rows, list(shape))
     return _checked_shape(array(arg1, ctx, dtype, "row_sparse"), shape)
-
-
-def _checked(result: Any) -> Any:
-    result.wait_to_read()  # wrong index arrays are the caller's mistake: say so here
-    return result
 
 
 def _checked_shape(result: Any, shape: Any) -> Any:

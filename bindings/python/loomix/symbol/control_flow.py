@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _control_flow, _core, attribute
 from .. import name as _name
 from ..base import MXNetTypeError, MXNetValueError
+from . import _internal
 from . import op as _op
 
 if TYPE_CHECKING:
@@ -48,12 +49,20 @@ class _Graph:
                 self._outside[name] = symbol
                 self.placeholders.append(Variable(name))
 
-    def compose(self, function: Callable[[], Any], outputs: Callable[[Any], list[Symbol]]) -> Any:
-        """Calls the function; ``outputs`` makes what it returns a flat list. Returns what the function did."""
+    def compose(
+        self,
+        function: Callable[[], Any],
+        outputs: Callable[[Any], list[Symbol]],
+        states: Sequence[Symbol] = (),
+    ) -> Any:
+        """Calls the function; ``outputs`` makes a flat list of what it returns, at whose end is what follows
+        ``states``, some of the placeholders. Returns what the function did."""
         with self._scope:
             result = function()
+            flat = outputs(result)
+            self._take_part(flat, states)
             heads, seen = [], set()
-            for head in outputs(result):
+            for head in flat:
                 own = self._is_own(head)
                 key = (head.name, head.handle.output_index())
                 # Each output is one of an operator in here, and of no other output.
@@ -67,6 +76,14 @@ class _Graph:
             for name, outer in zip(self.input_names, inputs)
         ]
         return result
+
+    @staticmethod
+    def _take_part(heads: list[Symbol], states: Sequence[Symbol]) -> None:
+        """Lets states that the function did not use be inputs all the same: what follows them has their shapes."""
+        used = {name for head in heads for name in head.list_inputs()}
+        for place, state in enumerate(states, len(heads) - len(states)):
+            if state.name not in used:
+                heads[place] = _internal._identity_with_attr_like_rhs(heads[place], state)
 
     def _is_own(self, head: Symbol) -> bool:
         is_variable = head.list_inputs() == [head.name] and head.handle.children() is None
@@ -140,7 +157,9 @@ def foreach(body: Any, data: Any, init_states: Any, name: str = "foreach") -> An
         return outputs + following
 
     graph.compose(
-        lambda: body(_control_flow.regroup(items, data_form), _control_flow.regroup(before, state_form)), flat
+        lambda: body(_control_flow.regroup(items, data_form), _control_flow.regroup(before, state_form)),
+        flat,
+        before,
     )
     out_form, after_form, num_out = forms
     used_items = _places(graph, items, "foreach: data")
@@ -224,7 +243,7 @@ def while_loop(
         forms.extend([form, len(outputs)])
         return outputs + following
 
-    step.compose(lambda: func(*step.placeholders), flat)
+    step.compose(lambda: func(*step.placeholders), flat, step.placeholders)
     form, num_out = forms
     _keep_apart([condition, step], variables)
     inputs, (cond_places, func_places) = _core.SymbolHandle.unite([condition.inputs, step.inputs])

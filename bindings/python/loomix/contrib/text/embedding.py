@@ -13,7 +13,16 @@ import numpy as np
 
 from ... import _star
 from ... import ndarray as nd
-from ...base import MXNetFileError, MXNetKeyError, MXNetTypeError, MXNetValueError, as_list, data_dir, suggest
+from ...base import (
+    AssertedError,
+    MXNetFileError,
+    MXNetKeyError,
+    MXNetTypeError,
+    MXNetValueError,
+    as_list,
+    data_dir,
+    suggest,
+)
 from ...util import is_np_array as is_np_array
 from . import vocab
 
@@ -269,7 +278,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         if values.shape != (len(names), self._vec_len) and not (
             len(names) == 1 and values.shape == (self._vec_len,)
         ):
-            raise MXNetValueError(
+            raise AssertedError(
                 f"[embedding] new_vectors has shape {values.shape}; expected {(len(names), self._vec_len)}."
             )
         self._idx_to_vec[[self._token_to_idx[name] for name in names]] = values.reshape(

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ... import _star
-from ...base import MXNetTypeError, MXNetValueError
+from ...base import AssertedError, MXNetValueError
 
 __all__ = ["Vocabulary"]
 
@@ -53,15 +53,15 @@ class Vocabulary:
         reserved_tokens: Sequence[Hashable] | None = None,
     ) -> None:
         if min_freq < 1:
-            raise MXNetValueError(f"[Vocabulary] min_freq is {min_freq}; expected 1 or more.")
+            raise AssertedError(f"[Vocabulary] min_freq is {min_freq}; expected 1 or more.")
         reserved = list(reserved_tokens or [])
         if unknown_token in reserved:
-            raise MXNetValueError(f"[Vocabulary] reserved_tokens holds the unknown token, {unknown_token!r}.")
+            raise AssertedError(f"[Vocabulary] reserved_tokens holds the unknown token, {unknown_token!r}.")
         if len(set(reserved)) != len(reserved):
             twice = next(token for token in reserved if reserved.count(token) > 1)
-            raise MXNetValueError(f"[Vocabulary] reserved_tokens holds {twice!r} more than once.")
+            raise AssertedError(f"[Vocabulary] reserved_tokens holds {twice!r} more than once.")
         self._unknown_token = unknown_token
-        self._reserved_tokens = reserved or None
+        self._reserved_tokens = None if reserved_tokens is None else reserved
         self._idx_to_token: list[Any] = [unknown_token, *reserved]
         if counter is not None:
             self._add_frequent(counter, most_freq_count, min_freq)
@@ -69,7 +69,7 @@ class Vocabulary:
 
     def _add_frequent(self, counter: Counter, most: int | None, least: int) -> None:
         if not isinstance(counter, Counter):
-            raise MXNetTypeError(
+            raise AssertedError(
                 f"[Vocabulary] counter is of type {type(counter).__name__}; expected a collections.Counter."
             )
         known, added = set(self._idx_to_token), 0
