@@ -29,20 +29,20 @@ assert mx.kv.create(kind) is kv
 rank, count = kv.rank, kv.num_workers
 assert count == 2 and kv.type == "TYPE", (count, kv.type)
 kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, rescale_grad=2))
-kv.init([3, "w"], [mx.nd.ones((400, 300)), mx.nd.zeros((5,))])  # the first is cut over the servers
+kv.init(["v", "w"], [mx.nd.ones((400, 300)), mx.nd.zeros((5,))])  # the first is cut over the servers
 kv.init("b", mx.nd.full((2, 2), 7, dtype="float64"))
 kv.broadcast("c", mx.nd.full((2,), 3 if rank == 0 else 99), out := mx.nd.empty((2,)))
 assert out.asnumpy().tolist() == [3, 3]
 kv.barrier()
 big, small = mx.nd.empty((400, 300)), [mx.nd.empty((5,), ctx=mx.cpu(i)) for i in range(2)]
 for step in range(1, 5):
-    kv.push([3, "w"], [mx.nd.ones((400, 300)), [mx.nd.full((5,), rank + 1, ctx=mx.cpu(i)) for i in range(2)]])
-    kv.pull([3, "w"], [big, small])
+    kv.push(["v", "w"], [mx.nd.ones((400, 300)), [mx.nd.full((5,), rank + 1, ctx=mx.cpu(i)) for i in range(2)]])
+    kv.pull(["v", "w"], [big, small])
     if "sync" in kind and "async" not in kind:
         assert (big.asnumpy() == 1 - 2 * step).all(), big
         assert [s.asnumpy().tolist() for s in small] == [[-6.0 * step] * 5] * 2, small
 kv.barrier()
-kv.pull([3, "w"], [big, small])
+kv.pull(["v", "w"], [big, small])
 assert (big.asnumpy() == -7).all() and (small[1].asnumpy() == -24).all(), (big, small)
 kv.barrier()
 out = mx.nd.empty((2, 2), dtype="float64")
@@ -438,11 +438,11 @@ import os, time
 import loomix as mx
 kv = mx.kv.create("dist_sync")
 kv.set_optimizer(mx.optimizer.SGD(learning_rate=1))
-kv.init(["w", 3], [mx.nd.zeros((5,)), mx.nd.zeros((300, 300))])
+kv.init(["w", "v"], [mx.nd.zeros((5,)), mx.nd.zeros((300, 300))])
 out = [mx.nd.empty((5,)), mx.nd.empty((300, 300))]
 for step in range(kv.pushes("w") + 1, 61):
-    kv.push(["w", 3], [mx.nd.ones((5,)), mx.nd.ones((300, 300))])
-    kv.pull(["w", 3], out)
+    kv.push(["w", "v"], [mx.nd.ones((5,)), mx.nd.ones((300, 300))])
+    kv.pull(["w", "v"], out)
     for array in out:
         values = array.asnumpy()
         assert (values == -kv.num_workers * step).all(), (step, values)

@@ -21,7 +21,7 @@ import loomix as mx
 kv = mx.kv.create("dist_sync")
 schedule = mx.lr_scheduler.FactorScheduler(step=7, factor=0.9, base_lr=0.1)
 kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9, wd=0.01, lr_scheduler=schedule))
-keys, shapes = ["w", 3], [(5,), (300, 300)]
+keys, shapes = ["w", "v"], [(5,), (300, 300)]
 kv.init(keys, [mx.nd.ones(shape) for shape in shapes])
 kv.init("still", mx.nd.array([1, 2, 3]))
 out = [mx.nd.empty(shape) for shape in shapes]

@@ -44,11 +44,11 @@ def test_push_and_pull(kind, key):
 
 def test_lists_of_keys():
     made = store()
-    made.init([1, "b"], [mx.nd.ones(SHAPE), mx.nd.full(SHAPE, 2)])
-    assert pulled(made, 1) == 1 and pulled(made, "b") == 2
-    made.push([1, "b"], [devices(1, 2), devices(10, 20)])
+    made.init(["a", "b"], [mx.nd.ones(SHAPE), mx.nd.full(SHAPE, 2)])
+    assert pulled(made, "a") == 1 and pulled(made, "b") == 2
+    made.push(["a", "b"], [devices(1, 2), devices(10, 20)])
     outs = [devices(0, 0), devices(0, 0)]
-    made.pull([1, "b"], outs)
+    made.pull(["a", "b"], outs)
     assert [[array.asnumpy().flat[0] for array in out] for out in outs] == [[3, 3], [30, 30]]
 
 
@@ -72,7 +72,7 @@ def test_values_are_copies():
 
 
 def test_updater():
-    made = store("k", 7)
+    made = store("k", "7")
     seen = []
 
     def updater(key, value, stored):
@@ -80,9 +80,9 @@ def test_updater():
         stored += value * 2
 
     made.set_updater(updater)
-    made.push(["k", 7], [devices(1, 2), devices(1, 1)])
+    made.push(["k", "7"], [devices(1, 2), devices(1, 1)])
     made.push("k", devices(1))
-    assert pulled(made, "k") == 8 and pulled(made, 7) == 4 and seen == ["k", 7, "k"]
+    assert pulled(made, "k") == 8 and pulled(made, "7") == 4 and seen == ["k", "7", "k"]
 
 
 def test_optimizer_and_its_states(tmp_path):
@@ -136,6 +136,89 @@ def test_row_sparse():
     dense_store = store("d")
     with pytest.raises(TypeError, match="row_sparse"):
         dense_store.row_sparse_pull("d", out=out, row_ids=mx.nd.array([1]))
+
+
+def rows(*ids):
+    return mx.nd.array(ids, dtype="int64")
+
+
+def row_values(out):
+    return out.asnumpy()[:, 0].tolist()
+
+
+def test_row_sparse_pulls_of_lists():
+    made = mx.kv.create()
+    value = mx.nd.sparse.row_sparse_array(([[1.0, 2.0], [3.0, 4.0]], [0, 2]), shape=(3, 2))
+    made.init(["a", "b"], [value, value * 10])
+    empty = lambda: mx.nd.sparse.zeros("row_sparse", (3, 2))
+    outs = [empty(), empty()]
+    made.row_sparse_pull("a", out=outs, row_ids=[rows(0), rows(2)])
+    assert [row_values(out) for out in outs] == [[1, 0, 0], [0, 0, 3]]
+    made.row_sparse_pull("a", out=outs, row_ids=[rows(2)])
+    assert [row_values(out) for out in outs] == [[0, 0, 3]] * 2
+    made.row_sparse_pull(["a", "b"], out=outs, row_ids=[rows(0), rows(2)])
+    assert [row_values(out) for out in outs] == [[1, 0, 0], [0, 0, 30]]
+    nested = [[empty(), empty()], [empty(), empty()]]
+    made.row_sparse_pull(["a", "b"], out=nested, row_ids=[[rows(0), rows(2)], [rows(1), rows(2)]])
+    assert [row_values(out) for outs in nested for out in outs] == [
+        [1, 0, 0],
+        [0, 0, 3],
+        [0, 0, 0],
+        [0, 0, 30],
+    ]
+    with pytest.raises(ValueError, match="3 arrays of row_ids for 2 outputs"):
+        made.row_sparse_pull(["a", "b"], out=outs, row_ids=[rows(0)] * 3)
+
+
+@pytest.mark.parametrize("ignore", [True, False])
+def test_pulls_pass_over_sparse_outputs(ignore):
+    made = mx.kv.create()
+    value = mx.nd.sparse.row_sparse_array(([[1.0, 2.0], [3.0, 4.0]], [0, 2]), shape=(3, 2))
+    made.init(["r", "d"], [value, mx.nd.ones((2,))])
+    outs = [
+        [mx.nd.sparse.zeros("row_sparse", (3, 2)), mx.nd.zeros((3, 2))],
+        [mx.nd.zeros((2,)), mx.nd.zeros((2,))],
+    ]
+    made.pull(["r", "d"], out=outs, ignore_sparse=ignore)
+    assert row_values(outs[0][0]) == ([0, 0, 0] if ignore else [1, 0, 3])
+    assert row_values(outs[0][1]) == [1, 0, 3]
+    assert all(out.asnumpy().tolist() == [1, 1] for out in outs[1])
+
+
+@pytest.mark.parametrize("first, other", [("a", 3), (3, "a")])
+def test_keys_are_all_of_one_kind(first, other):
+    made = mx.kv.create()
+    made.init(first, mx.nd.ones((2,)))
+    out = mx.nd.ones((2,))
+    calls = (
+        lambda: made.init(other, out),
+        lambda: made.push(other, out),
+        lambda: made.pull(other, out=out),
+        lambda: made.pushpull(other, out),
+        lambda: made.push([first, other], [out, out]),
+    )
+    for call in calls:
+        with pytest.raises(mx.MXNetError, match="mixed types of keys"):
+            call()
+
+
+def test_a_key_that_comes_more_than_once():
+    made = mx.kv.create()
+    made.init(["d", "e"], [mx.nd.ones((2,)), mx.nd.zeros((2,))])
+    values = [mx.nd.full((2,), number) for number in (3, 1, 5, 6)]
+    made.pushpull(["d", "d", "e", "e"], values)
+    assert [value.asnumpy()[0] for value in values] == [4, 4, 11, 11]
+    made.push(["d", "d"], [mx.nd.full((2,), 2), mx.nd.full((2,), 5)])
+    outs = [mx.nd.zeros((2,)), mx.nd.zeros((2,))]
+    made.pull(["d", "d"], out=outs)
+    assert [out.asnumpy()[0] for out in outs] == [7, 7]
+    with pytest.raises(mx.MXNetError, match="has a value already"):
+        made.init(["f", "f"], [mx.nd.ones((2,))] * 2)
+    value = mx.nd.full((2,), 3)
+    made.pushpull("d", value)
+    assert value.asnumpy().tolist() == [3, 3]
+    made.pushpull("d", value, out=outs)
+    assert [out.asnumpy()[0] for out in outs] == [3, 3]
 
 
 def test_compression():

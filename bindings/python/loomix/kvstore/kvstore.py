@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["GroupKVStore", "KVStore"]
 
 
-def _by_key(key: Any, value: Any, what: str) -> list[Any]:
+def _paired(key: Any, value: Any, what: str) -> list[Any]:
     """A list of (key, values) from a key with a value or values, or from lists of both.
 
     With a list of keys, ``value`` holds for each key one array or a list of them.
@@ -41,6 +41,17 @@ def _by_key(key: Any, value: Any, what: str) -> list[Any]:
             f"[KVStore] {what} has {given} for {len(key)} keys; expected a list with one entry each."
         )
     return list(zip(key, value))
+
+
+def _by_key(key: Any, value: Any, what: str) -> list[Any]:
+    """The same, with each key once: what several entries of a list bring for one key counts together."""
+    pairs = _paired(key, value, what)
+    if len(pairs) == 1:
+        return pairs
+    together: dict[Any, list[Any]] = {}
+    for one, values in pairs:
+        together.setdefault(one, []).extend(as_list(values))
+    return list(together.items()) if len(together) < len(pairs) else pairs
 
 
 class KVStore(KVStoreBase):
@@ -72,6 +83,20 @@ class KVStore(KVStoreBase):
     def handle(self) -> Any:
         """What the store is for the C++ core."""
         return self._handle
+
+    _key_kind: type | None = None  # int or str, from the first key on
+
+    def _check_kind(self, key: Any) -> None:
+        """A store's keys are all numbers or all texts, as they are in MXNet."""
+        for one in key if isinstance(key, (list, tuple)) else (key,):
+            kind = str if isinstance(one, str) else int
+            if self._key_kind is None:
+                self._key_kind = kind
+            if kind is not self._key_kind and isinstance(one, (str, int)):
+                raise AssertedError(
+                    f"[KVStore] key {one!r} is {kind.__name__}, and the keys of this store are "
+                    f"{self._key_kind.__name__}; mixed types of keys are not allowed."
+                )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.type!r}: worker {self.rank} of {self.num_workers}>"
@@ -109,7 +134,8 @@ class KVStore(KVStoreBase):
         ValueError
             When a key has a value already.
         """
-        for one, values in _by_key(key, value, "value"):
+        self._check_kind(key)
+        for one, values in _paired(key, value, "value"):
             self._handle.init(one, values)
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
@@ -132,6 +158,7 @@ class KVStore(KVStoreBase):
         ValueError or TypeError
             When shape or dtype differ from those of the first value.
         """
+        self._check_kind(key)
         priority = as_whole("KVStore", "priority", priority)
         for one, values in _by_key(key, value, "value"):
             self._handle.push(one, values, priority)
@@ -150,7 +177,7 @@ class KVStore(KVStoreBase):
         priority : int
             Larger comes first among work that is ready.
         ignore_sparse : bool
-            Whether keys with row_sparse values are passed over (use :meth:`row_sparse_pull` for them).
+            Whether sparse arrays in ``out`` are passed over (use :meth:`row_sparse_pull` for them).
 
         Raises
         ------
@@ -159,13 +186,20 @@ class KVStore(KVStoreBase):
         """
         if out is None:
             raise MXNetTypeError("[KVStore] pull needs the argument out: the arrays to copy to.")
+        self._check_kind(key)
         priority = as_whole("KVStore", "priority", priority)
         for one, outs in _by_key(key, out, "out"):
-            if not ignore_sparse or self._handle.stype(one) == "default":
-                self._handle.pull(one, outs, priority)
+            wanted = [
+                target
+                for target in as_list(outs)
+                if not ignore_sparse or getattr(target, "stype", "default") == "default"
+            ]
+            if wanted or not as_list(outs):
+                self._handle.pull(one, wanted, priority)
 
     def pushpull(self, key: Any, value: Any, out: NDArray | None = None, priority: int = 0) -> None:
         """:meth:`push` and then :meth:`pull`; without ``out`` the result goes back to ``value``."""
+        self._check_kind(key)
         priority = as_whole("KVStore", "priority", priority)
         pulled = _by_key(key, value if out is None else out, "out")
         for (one, values), (_, outs) in zip(_by_key(key, value, "value"), pulled):
@@ -185,18 +219,28 @@ class KVStore(KVStoreBase):
         ----------
         key : int, str or list of them
             The keys.
-        out : RowSparseNDArray or list of them
-            Where to.
-        row_ids : NDArray or list of NDArray
-            The rows, for all outputs or one array for each; they may repeat.
+        out : RowSparseNDArray, list of them, or list of lists
+            Where to: one array or more; with several keys a list of these.
+        row_ids : NDArray, list of NDArray, or list of lists
+            The rows: one array for all outputs, or one for each, in lists as those of ``out``. They may repeat.
         """
         if out is None or row_ids is None:
             raise MXNetTypeError("[KVStore] row_sparse_pull needs both arguments out and row_ids.")
+        self._check_kind(key)
         priority = as_whole("KVStore", "priority", priority)
-        for one, outs in _by_key(key, out, "out"):
-            outs = outs if isinstance(outs, (list, tuple)) else [outs]
-            rows = row_ids if isinstance(row_ids, (list, tuple)) else [row_ids] * len(outs)
-            self._handle.row_sparse_pull(one, outs, rows, priority)
+        pulled = [(one, as_list(outs)) for one, outs in _paired(key, out, "out")]
+        rows = [ids for part in as_list(row_ids) for ids in as_list(part)]
+        count = sum(len(outs) for _, outs in pulled)
+        if len(rows) == 1:
+            rows *= count
+        if len(rows) != count:
+            raise MXNetValueError(
+                f"[KVStore] row_sparse_pull has {len(rows)} arrays of row_ids for {count} outputs; expected one for "
+                f"all, or one for each."
+            )
+        for one, outs in pulled:
+            self._handle.row_sparse_pull(one, outs, rows[: len(outs)], priority)
+            del rows[: len(outs)]
 
     def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
         """Makes gradients smaller where they travel between devices; ``"local"`` stores send none.
