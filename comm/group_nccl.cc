@@ -16,7 +16,7 @@
 #include <nccl.h>
 
 #include "base/error.h"
-#include "comm/process_group.h"
+#include "comm/device_group.h"
 
 namespace loomix::comm {
 namespace {
@@ -57,7 +57,7 @@ ncclRedOp_t nccl_of(Reduction reduction) {
 
 double seconds(GroupDeadline deadline) { return std::chrono::duration<double>(deadline).count(); }
 
-class NcclGroup final : public ProcessGroup {
+class NcclGroup final : public DeviceGroup {
  public:
   NcclGroup(const std::string& id, int rank, int size, int device, GroupDeadline deadline)
       : device_(device), rank_(rank), size_(size), deadline_(deadline) {
@@ -272,15 +272,15 @@ std::string make_id() {
 }
 
 // Ranks wait for each other, so each connects on a thread of its own.
-std::vector<std::unique_ptr<ProcessGroup>> open(const std::string& id, int first, int size,
-                                                std::span<const Device> devices, GroupDeadline deadline) {
-  std::vector<std::future<std::unique_ptr<ProcessGroup>>> coming;
+std::vector<std::unique_ptr<DeviceGroup>> open(const std::string& id, int first, int size,
+                                               std::span<const Device> devices, GroupDeadline deadline) {
+  std::vector<std::future<std::unique_ptr<DeviceGroup>>> coming;
   for (size_t i = 0; i < devices.size(); ++i) {
-    coming.push_back(std::async(std::launch::async, [&, i]() -> std::unique_ptr<ProcessGroup> {
+    coming.push_back(std::async(std::launch::async, [&, i]() -> std::unique_ptr<DeviceGroup> {
       return std::make_unique<NcclGroup>(id, first + static_cast<int>(i), size, devices[i].id, deadline);
     }));
   }
-  std::vector<std::unique_ptr<ProcessGroup>> groups;
+  std::vector<std::unique_ptr<DeviceGroup>> groups;
   for (auto& one : coming) groups.push_back(one.get());
   return groups;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/process_group.h"
 
+#include "comm/device_group.h"
+
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
 
@@ -58,13 +60,13 @@ bool loads(const Module& (*module)()) noexcept {
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline) { return mpi().open(deadline); }
+std::unique_ptr<ProcessGroup> make_mpi_group(const GroupOptions& options) { return mpi().open(options); }
 bool has_mpi_module() noexcept { return loads(mpi); }
 
 std::string make_nccl_id() { return nccl().make_id(); }
-std::vector<std::unique_ptr<ProcessGroup>> make_nccl_groups(const std::string& id, int first, int size,
-                                                            std::span<const Device> devices,
-                                                            GroupDeadline deadline) {
+std::vector<std::unique_ptr<DeviceGroup>> make_nccl_groups(const std::string& id, int first, int size,
+                                                           std::span<const Device> devices,
+                                                           GroupDeadline deadline) {
   return nccl().open(id, first, size, devices, deadline);
 }
 bool has_nccl_module() noexcept { return loads(nccl); }

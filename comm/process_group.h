@@ -3,80 +3,104 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/device.h"
 #include "base/dtype.h"
+#include "engine/inline_function.h"
 
 namespace loomix::comm {
 
 enum class Reduction : uint8_t { sum, product, minimum, maximum };
 const char* name_of(Reduction reduction);
 
-// Ranks that run collective operations: every rank calls the same ones with the same sizes in the same order (from engine tasks:
-// with one `use` of a Var of the group's). One call at a time per group. Host groups block until the memory may be used
-// again, and throw NetworkError at their deadline, after which the group is of no more use. Groups of devices put the work on
-// `stream` and return; work that does not end within the deadline after its start is cut off, which verify() tells. Sums of 16-bit
-// floats are rounded once per addition.
+struct GroupOptions {
+  std::chrono::milliseconds deadline = std::chrono::minutes(1);  // for ranks that do not answer
+  std::chrono::milliseconds late_deadline =
+      std::chrono::minutes(30);  // for those that do, and have not called yet
+};
+
+// What a group has done so far.
+struct GroupTraffic {
+  uint64_t calls = 0;
+  double waited_s = 0;                   // from calls to their ends, added up
+  std::vector<uint64_t> sent, received;  // bytes, by rank of the group
+};
+
+// Ranks that call collective operations: every rank calls the same ones with the same sizes in the same order. A call returns at once;
+// its memory must stay, and not change, until `done` is destroyed, which is after it was called: with null, or with the NetworkError
+// that broke the group. `done` runs on the one thread of this process that talks to other ranks, and must not block. Any thread.
+//
+// Sums are added in the order of ranks, whatever the timing and whatever carries the bytes: each rank adds its share of everybody's
+// values, and all get all shares. Sums of 16-bit floats are rounded once per addition.
+//
+// When a rank is lost, calls something else, or ends, every group that it is in is broken: calls fail with an error that names it.
 class ProcessGroup {
  public:
-  virtual ~ProcessGroup() = default;
-  virtual std::string kind() const = 0;  // "mpi", "nccl", "inproc"
-  virtual int rank() const = 0;
-  virtual int size() const = 0;
+  using Done = engine::InlineFunction<void(std::exception_ptr), 128>;
+  static constexpr int kMostTag = 1 << 30;
+
+  ProcessGroup(std::shared_ptr<class GroupNode> node, std::shared_ptr<class GroupState> state);
+  ~ProcessGroup();
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+  std::string kind() const;  // "mpi", "network", "inproc"
+  int rank() const;
+  int size() const;
 
   // `in` and `out` may be the same.
-  virtual void all_reduce(const void* in, void* out, size_t count, DType dtype, Reduction reduction,
-                          void* stream = nullptr) = 0;
-  virtual void broadcast(void* data, size_t bytes, int root, void* stream = nullptr) = 0;
-  // `out` has `bytes` from each rank, in order.
-  virtual void all_gather(const void* in, void* out, size_t bytes, void* stream = nullptr) = 0;
+  void all_reduce(const void* in, void* out, size_t count, DType dtype, Reduction reduction, Done done);
   // `in` has `count` elements for each rank; each gets the reduction of its own.
-  virtual void reduce_scatter(const void* in, void* out, size_t count, DType dtype, Reduction reduction,
-                              void* stream = nullptr) = 0;
-  // Messages of one pair of ranks arrive in order.
-  virtual void send(const void* data, size_t bytes, int to, void* stream = nullptr) = 0;
-  virtual void receive(void* data, size_t bytes, int from, void* stream = nullptr) = 0;
-  virtual void barrier(void* stream = nullptr) = 0;
-  // Throws NetworkError if work was cut off. What finished work wrote may be used when this, called later, throws nothing.
-  virtual void verify() const {}
+  void reduce_scatter(const void* in, void* out, size_t count, DType dtype, Reduction reduction, Done done);
+  void broadcast(void* data, size_t bytes, int root, Done done);
+  // `out` has `bytes` from each rank, in order.
+  void all_gather(const void* in, void* out, size_t bytes, Done done);
+  // `in` has so many bytes for each rank, one after the other; `out` gets so many from each.
+  void all_to_all(const void* in, std::span<const size_t> in_bytes, void* out,
+                  std::span<const size_t> out_bytes, Done done);
+  void barrier(Done done);
+  // In any order. Messages of one pair of ranks with the same tag arrive in order.
+  void send(const void* data, size_t bytes, int to, int tag, Done done);
+  void receive(void* data, size_t bytes, int from, int tag, Done done);
+
+  // A group of some of the ranks, in this order; each of them calls it, alike. Nothing travels.
+  std::unique_ptr<ProcessGroup> subgroup(std::span<const int> ranks);
+  // The ranks that give the same color, in the order of keys, then of ranks. Waits for all.
+  std::unique_ptr<ProcessGroup> split(int color, int key = 0);
+
+  // Tells all ranks that this one's program ends, and why: their calls fail with it at once.
+  void give_up(const std::string& why);
+  GroupTraffic traffic() const;
+
+ private:
+  void start(std::shared_ptr<class GroupCall> call, int tag = -1);
+  void check_rank(int rank, const char* what) const;
+
+  const std::shared_ptr<GroupNode> node_;
+  const std::shared_ptr<GroupState> state_;
 };
 
-using GroupDeadline = std::chrono::milliseconds;
+// Starts a call of a group, waits for its end and throws its error. Not from `done` of another one.
+void wait_for_call(const std::function<void(ProcessGroup::Done)>& start);
 
-// One group per rank, for as many threads of this process. Reductions are done in the order of ranks: the same bits on every rank,
-// run after run.
-std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(
-    int size, GroupDeadline deadline = std::chrono::minutes(1));
+// One group per rank, for as many threads of this process.
+std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(int size, const GroupOptions& options = {});
 
 // All processes that mpirun started. A module loaded at the first call; throws NetworkError where it is not installed. MPI is
-// initialised if nobody did that before, and then ended with the process.
-std::unique_ptr<ProcessGroup> make_mpi_group(GroupDeadline deadline = std::chrono::minutes(5));
+// initialised if nobody did that before, and then ended with the process. A process whose groups broke ends the job.
+std::unique_ptr<ProcessGroup> make_mpi_group(const GroupOptions& options = {});
 bool has_mpi_module() noexcept;  // loads it
 
-// GPUs, one per rank, by NCCL in the CUDA module; this process's have the ranks from `first` on. All `size` ranks get the id
-// that one of them made, and connect within the deadline.
-std::string make_nccl_id();
-std::vector<std::unique_ptr<ProcessGroup>> make_nccl_groups(const std::string& id, int first, int size,
-                                                            std::span<const Device> devices,
-                                                            GroupDeadline deadline = std::chrono::minutes(1));
-bool has_nccl_module() noexcept;  // loads it
-void require_nccl_module();       // throws NetworkError with the reason
-
-// What the modules export as `loomix_mpi_module` and `loomix_nccl_module`.
+// What the module exports as `loomix_mpi_module`.
 struct MpiModule {
   int interface_version;
-  std::unique_ptr<ProcessGroup> (*open)(GroupDeadline deadline);
+  std::unique_ptr<ProcessGroup> (*open)(const GroupOptions& options);
 };
-struct NcclModule {
-  int interface_version;
-  std::string (*make_id)();
-  std::vector<std::unique_ptr<ProcessGroup>> (*open)(const std::string& id, int first, int size,
-                                                     std::span<const Device> devices, GroupDeadline deadline);
-};
-inline constexpr int kGroupModuleVersion = 2;
+inline constexpr int kGroupModuleVersion = 3;
 
 }  // namespace loomix::comm

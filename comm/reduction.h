@@ -23,13 +23,13 @@ T reduced(T a, T b, Reduction reduction) {
   }
 }
 
-// to[i] = to[i] (reduction) from[i]
+// to[i] = a[i] (reduction) b[i]; `to` may be one of them.
 template <class T>
-void reduce_into(T* to, const T* from, size_t count, Reduction reduction) {
+void reduce(T* to, const T* a, const T* b, size_t count, Reduction reduction) {
   if (reduction == Reduction::sum) {
-    for (size_t i = 0; i < count; ++i) to[i] = reduced(to[i], from[i], Reduction::sum);
+    for (size_t i = 0; i < count; ++i) to[i] = reduced(a[i], b[i], Reduction::sum);
   } else {
-    for (size_t i = 0; i < count; ++i) to[i] = reduced(to[i], from[i], reduction);
+    for (size_t i = 0; i < count; ++i) to[i] = reduced(a[i], b[i], reduction);
   }
 }
 

@@ -28,8 +28,6 @@ class ClusterStore : public KVStore {
   // From the first push on, servers scale the gradients of each round so that the norm of those of all these keys together is at
   // most this. All workers call it, alike, when the keys have their first values.
   virtual void limit_norm(double most, std::span<const Key> keys) = 0;
-  // Tells the cluster that this worker ends. With a reason its work is not done: by policy all fail and name it.
-  virtual void leave(const std::string& why) = 0;
   // How many times this worker has pushed the key, in earlier lives of it too. Rounds that went on without it count.
   virtual int64_t pushes(const Key& key) = 0;
   // Expires when the worker has left: tasks may hold its connection for a moment longer than the store lives.

@@ -118,11 +118,11 @@ std::shared_ptr<const DeviceGroupStore::Ring> DeviceGroupStore::ring(const Key& 
   ArrayTags tags;
   tags.write(made->ready);
   tags.use(*hosts_channel_);
-  push_group_task(
-      runtime_.engine(), tags, [](const void*) { return "kvstore_connect"; }, 0,
-      [made, hosts = hosts_, connect = connect_](engine::RunContext&) {
-        made->groups = connect(hosts.get(), made->devices);
-      });
+  engine::TaskInfo info = group_task([](const void*) { return "kvstore_connect"; }, 0);
+  runtime_.engine().push(std::move(info), tags.tags(),
+                         [made, hosts = hosts_, connect = connect_](engine::RunContext&) {
+                           made->groups = connect(hosts.get(), made->devices);
+                         });
   ring_ = made;
   return ring_;
 }
@@ -220,11 +220,10 @@ void DeviceGroupStore::barrier() {
       for (const engine::VarRef& channel : ring_->channels) tags.use(*channel);
     }
   }
-  push_group_task(
-      runtime_.engine(), tags, [](const void*) { return "kvstore_barrier"; }, 0,
-      [group = hosts_](engine::RunContext&) {
-        if (group) group->barrier();
-      });
+  push_group_call(runtime_.engine(), tags, group_task([](const void*) { return "kvstore_barrier"; }, 0),
+                  {mark}, [group = hosts_](comm::ProcessGroup::Done done) {
+                    group ? group->barrier(std::move(done)) : done(nullptr);
+                  });
   mark.wait_to_read();
 }
 
@@ -236,15 +235,17 @@ DeviceGroups connect_gpus(comm::ProcessGroup* hosts, std::span<const Device> dev
   // How many GPUs each process has.
   const auto own = static_cast<int64_t>(devices.size());
   std::vector<int64_t> counts(static_cast<size_t>(hosts->size()));
-  hosts->all_gather(&own, counts.data(), sizeof(own));
+  using Done = comm::ProcessGroup::Done;
+  comm::wait_for_call(
+      [&](Done done) { hosts->all_gather(&own, counts.data(), sizeof(own), std::move(done)); });
   const auto here = counts.begin() + hosts->rank();
   const auto first = static_cast<int>(std::accumulate(counts.begin(), here, int64_t{0}));
   const auto size = static_cast<int>(std::accumulate(here, counts.end(), int64_t{first}));
   std::string id = hosts->rank() == 0 ? comm::make_nccl_id() : std::string();
   int64_t bytes = static_cast<int64_t>(id.size());
-  hosts->broadcast(&bytes, sizeof(bytes), 0);
+  comm::wait_for_call([&](Done done) { hosts->broadcast(&bytes, sizeof(bytes), 0, std::move(done)); });
   id.resize(static_cast<size_t>(bytes));
-  hosts->broadcast(id.data(), id.size(), 0);
+  comm::wait_for_call([&](Done done) { hosts->broadcast(id.data(), id.size(), 0, std::move(done)); });
   return comm::make_nccl_groups(id, first, size, devices, deadline);
 }
 

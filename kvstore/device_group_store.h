@@ -9,13 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "comm/process_group.h"
+#include "comm/device_group.h"
 #include "kvstore/kvstore.h"
 #include "kvstore/store_task.h"
 
 namespace loomix::kvstore {
 
-using DeviceGroups = std::vector<std::unique_ptr<comm::ProcessGroup>>;
+using DeviceGroups = std::vector<std::unique_ptr<comm::DeviceGroup>>;
 
 // A store whose values are added up between devices, by the devices: those of this process and, with a group of hosts, those of all
 // its processes. A push brings one value for each device, always the same devices in the same order; they connect at the first
@@ -42,6 +42,9 @@ class DeviceGroupStore final : public KVStore {
   void set_updater(Updater updater) override;
   void set_compression(const CompressionParams& params) override;
   void barrier() override;
+  void leave(const std::string& why) override {
+    if (hosts_ && !why.empty()) hosts_->give_up(why);
+  }
 
  private:
   struct Entry {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvstore/group_store.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
 #include "kvstore/combine.h"
@@ -11,41 +8,12 @@
 #include "kvstore/group_task.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
-#include "ops/elemwise/binary.h"
 
 namespace loomix::kvstore {
-namespace {
-
-constexpr size_t kBlock = size_t{256} << 10;  // bytes that are gathered at a time
-
-bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
-
-// to = the sum of all ranks' `from`, added in the order of ranks.
-void add_in_order(comm::ProcessGroup& group, const NDArray& from, const NDArray& to) {
-  const auto ranks = static_cast<size_t>(group.size());
-  const auto bytes = static_cast<size_t>(from.bytes());
-  const auto item = static_cast<size_t>(size_of(from.dtype()));
-  std::vector<std::byte> all(std::min(bytes, kBlock) * ranks);
-  for (size_t at = 0; at < bytes; at += kBlock) {
-    const size_t now = std::min(kBlock, bytes - at);
-    group.all_gather(data_of(from) + at, all.data(), now);
-    const std::byte* sum = all.data();
-    for (size_t rank = 1; rank < ranks; ++rank, sum = data_of(to) + at) {
-      ops::binary_row(ops::binary_code<ops::fn::Add>, from.dtype(), ops::Spread::none, sum,
-                      all.data() + rank * now, data_of(to) + at, static_cast<int64_t>(now / item));
-    }
-    if (ranks == 1) std::copy_n(sum, now, data_of(to) + at);
-  }
-}
-
-}  // namespace
-
-GroupStore::GroupStore(Runtime& runtime, std::string type, std::unique_ptr<comm::ProcessGroup> group,
-                       bool in_order)
+GroupStore::GroupStore(Runtime& runtime, std::string type, std::unique_ptr<comm::ProcessGroup> group)
     : runtime_(runtime),
       type_(std::move(type)),
       group_(std::move(group)),
-      in_order_(in_order),
       channel_(runtime.engine().new_var()),
       merger_(runtime) {}
 
@@ -75,12 +43,12 @@ void GroupStore::all_reduce(const NDArray& from, const NDArray& to, int priority
   tags.read(from);
   tags.write(to);
   tags.use(*channel_);
-  push_group_task(
-      runtime_.engine(), tags, [](const void*) { return "kvstore_all_reduce"; }, priority,
-      [group = group_, from, to, in_order = in_order_ && !is_half(from.dtype())](engine::RunContext&) {
-        if (in_order) return add_in_order(*group, from, to);
-        group->all_reduce(data_of(from), data_of(to), static_cast<size_t>(from.size()), from.dtype(),
-                          comm::Reduction::sum);
+  push_group_call(
+      runtime_.engine(), tags, group_task([](const void*) { return "kvstore_all_reduce"; }, priority),
+      {from, to},
+      [group = group_, in = data_of(from), out = data_of(to), count = static_cast<size_t>(from.size()),
+       dtype = from.dtype()](comm::ProcessGroup::Done done) {
+        group->all_reduce(in, out, count, dtype, comm::Reduction::sum, std::move(done));
       });
 }
 
@@ -135,16 +103,22 @@ void GroupStore::barrier() {
   ArrayTags tags;
   tags.write(mark);
   tags.use(*channel_);
-  push_group_task(
-      runtime_.engine(), tags, [](const void*) { return "kvstore_barrier"; }, 0,
-      [group = group_](engine::RunContext&) { group->barrier(); });
+  push_group_call(runtime_.engine(), tags, group_task([](const void*) { return "kvstore_barrier"; }, 0),
+                  {mark},
+                  [group = group_](comm::ProcessGroup::Done done) { group->barrier(std::move(done)); });
   mark.wait_to_read();
 }
 
+comm::GroupOptions group_options(const Settings& settings) {
+  const auto in_ms = [](double seconds) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+  };
+  return {in_ms(settings.kv_deadline), in_ms(settings.kv_late_deadline)};
+}
+
 std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
-                                          comm::GroupDeadline deadline, bool in_order) {
-  if (type == "dist_mpi")
-    return std::make_unique<GroupStore>(runtime, type, comm::make_mpi_group(deadline), in_order);
+                                          const comm::GroupOptions& options) {
+  if (type == "dist_mpi") return std::make_unique<GroupStore>(runtime, type, comm::make_mpi_group(options));
   LOOMIX_CHECK(type == "nccl" || type == "dist_nccl", ValueError,
                "[kvstore] unknown type '{}'; expected dist_mpi, nccl or dist_nccl.", type);
   try {
@@ -156,8 +130,8 @@ std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& t
                "[kvstore] a store of type '{}' adds up values on GPUs, and there is none; '{}' does on CPUs.",
                type, type == "nccl" ? "device" : "dist_mpi");
   return std::make_unique<DeviceGroupStore>(
-      runtime, type, type == "nccl" ? nullptr : comm::make_mpi_group(deadline),
-      [deadline](comm::ProcessGroup* hosts, std::span<const Device> devices) {
+      runtime, type, type == "nccl" ? nullptr : comm::make_mpi_group(options),
+      [deadline = options.deadline](comm::ProcessGroup* hosts, std::span<const Device> devices) {
         return connect_gpus(hosts, devices, deadline);
       });
 }

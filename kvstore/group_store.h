@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/settings.h"
 #include "comm/process_group.h"
 #include "kvstore/kvstore.h"
 #include "kvstore/merger.h"
@@ -16,8 +17,7 @@ namespace loomix::kvstore {
 // call with the same keys in the same order; so all copies stay the same. Values are dense, on hosts.
 class GroupStore final : public KVStore {
  public:
-  // `in_order`: sums are added in the order of ranks, whatever the group would do; it costs (ranks - 1) / 2 times the traffic.
-  GroupStore(Runtime& runtime, std::string type, std::unique_ptr<comm::ProcessGroup> group, bool in_order);
+  GroupStore(Runtime& runtime, std::string type, std::unique_ptr<comm::ProcessGroup> group);
 
   std::string_view type() const override { return type_; }
   int rank() const override { return group_->rank(); }
@@ -32,6 +32,9 @@ class GroupStore final : public KVStore {
   void set_updater(Updater updater) override;
   void set_compression(const CompressionParams& params) override;
   void barrier() override;
+  void leave(const std::string& why) override {
+    if (!why.empty()) group_->give_up(why);
+  }
 
  private:
   struct Entry {
@@ -44,7 +47,6 @@ class GroupStore final : public KVStore {
   Runtime& runtime_;
   const std::string type_;
   const std::shared_ptr<comm::ProcessGroup> group_;
-  const bool in_order_;
   const engine::VarRef channel_;  // one call at a time, in the order of pushes
   Merger merger_;
   mutable std::mutex mutex_;  // guards what follows
@@ -52,9 +54,11 @@ class GroupStore final : public KVStore {
   std::shared_ptr<const Updater> updater_;
 };
 
+comm::GroupOptions group_options(const Settings& settings);
+
 // `dist_mpi` and `dist_nccl`: the processes that mpirun started; `nccl`: the GPUs of this one. Throws NetworkError where MPI is
-// missing, NotImplementedError without NCCL, DeviceError without a GPU, and ValueError for other types. `in_order` is for dist_mpi.
+// missing, NotImplementedError without NCCL, DeviceError without a GPU, and ValueError for other types.
 std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
-                                          comm::GroupDeadline deadline, bool in_order);
+                                          const comm::GroupOptions& options);
 
 }  // namespace loomix::kvstore

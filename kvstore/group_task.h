@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "comm/process_group.h"
 #include "kvstore/key.h"
@@ -14,9 +15,13 @@ namespace loomix::kvstore {
 
 std::byte* data_of(const NDArray& array);
 
-// Pushes work that may block, on the lane of communication; the tags name the group's channel as used.
-void push_group_task(engine::Engine& engine, const ArrayTags& tags, const char* (*name)(const void*),
-                     int priority, engine::Work work);
+// On the lane of communication.
+engine::TaskInfo group_task(const char* (*name)(const void*), int priority);
+// Pushes a call of a group, which ends when the call has; no thread waits. The tags name the group's channel as used; the arrays are
+// kept until the group is done with their memory.
+void push_group_call(engine::Engine& engine, const ArrayTags& tags, engine::TaskInfo info,
+                     std::vector<NDArray> arrays,
+                     engine::InlineFunction<void(comm::ProcessGroup::Done), 64> call);
 
 // A host array for the first value of a key; throws TypeError where `value` is not dense.
 NDArray place_for_first(const Key& key, const NDArray& value, int rank, std::string_view type);

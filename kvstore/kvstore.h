@@ -48,6 +48,8 @@ class KVStore {
   virtual void set_updater(Updater updater) = 0;  // null: none
   virtual void set_compression(const CompressionParams& params) = 0;
   virtual void barrier() {}  // waits for all workers
+  // Tells the others that this worker ends. With a reason its work is not done: all fail, if there is no other policy, and name it.
+  virtual void leave(const std::string& /*why*/) {}
 };
 
 // The engine has 256 priorities: those up to 64 from zero are kept, further ones share by eights.

@@ -45,12 +45,8 @@ kvstore::Key to_key(const LoomixKey* key, const char* who) {
 
 std::unique_ptr<kvstore::KVStore> make_store(const std::string& type) {
   const Settings& known = settings();
-  if (type == "dist_mpi" || type == "dist_nccl" || type == "nccl") {
-    const auto deadline = std::chrono::duration<double>(known.kv_deadline);
-    return kvstore::make_group_store(running(), type,
-                                     std::chrono::duration_cast<comm::GroupDeadline>(deadline),
-                                     known.enforce_determinism);
-  }
+  if (type == "dist_mpi" || type == "dist_nccl" || type == "nccl")
+    return kvstore::make_group_store(running(), type, kvstore::group_options(known));
   if (type.starts_with("dist")) return kvstore::make_dist_store(running(), type, known.kv_staleness, known);
   return kvstore::make_local_store(running(), type);
 }

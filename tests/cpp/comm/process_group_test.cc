@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
 #include <functional>
+#include <future>
 #include <thread>
 
 #include "base/error.h"
@@ -8,47 +11,230 @@
 namespace loomix::comm {
 namespace {
 
-void on_all(int size, const std::function<void(ProcessGroup&)>& body,
-            GroupDeadline deadline = std::chrono::seconds(20)) {
-  const auto groups = make_inproc_groups(size, deadline);
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+void on_all(int size, const std::function<void(WaitingGroup&)>& body,
+            const GroupOptions& options = {20s, 40s}) {
+  auto groups = make_inproc_groups(size, options);
   std::vector<std::thread> threads;
-  for (const auto& group : groups) threads.emplace_back([&body, &group] { body(*group); });
+  for (auto& group : groups) {
+    threads.emplace_back([&body, own = std::move(group)]() mutable {
+      WaitingGroup waiting(*own);
+      body(waiting);
+      own.reset();  // the rank ends
+    });
+  }
   for (std::thread& thread : threads) thread.join();
+}
+
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const NetworkError& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 class InprocGroups : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, InprocGroups, testing::Values(1, 2, 3, 5));
 
-TEST_P(InprocGroups, Collectives) { on_all(GetParam(), check_group); }
+TEST_P(InprocGroups, Collectives) { on_all(GetParam(), check_group<WaitingGroup>); }
 
-TEST(InprocGroup, SumsAreInTheOrderOfRanks) {
+TEST_P(InprocGroups, SumsAreInTheOrderOfRanks) {
   // 1e8 + 1 - 1e8 depends on the order in float32.
-  const float values[] = {1e8f, 1.f, -1e8f};
-  on_all(3, [&](ProcessGroup& group) {
-    for (int i = 0; i < 100; ++i) {
-      float sum = 0;
-      group.all_reduce(&values[group.rank()], &sum, 1, DType::float32, Reduction::sum);
-      EXPECT_EQ(sum, (1e8f + 1.f) - 1e8f);
+  const float values[] = {1e8f, 1.f, -1e8f, 3.f, 1e7f};
+  on_all(GetParam(), [&](WaitingGroup& group) {
+    for (const size_t count : {size_t{1}, size_t{300'007}}) {
+      std::vector<float> in(count, values[group.rank()]), sum(count);
+      float expected = values[0];
+      for (int rank = 1; rank < group.size(); ++rank) expected += values[rank];
+      group.all_reduce(in.data(), sum.data(), count, DType::float32, Reduction::sum);
+      EXPECT_EQ(sum, std::vector<float>(count, expected));
+      group.all_reduce(in.data(), in.data(), count, DType::float32, Reduction::sum);
+      EXPECT_EQ(in, std::vector<float>(count, expected));
     }
   });
 }
 
-TEST(InprocGroup, AMissingRankIsNoticed) {
-  on_all(
-      3,
-      [](ProcessGroup& group) {
-        if (group.rank() == 2) return;
-        EXPECT_THROW(group.barrier(), NetworkError);
-        EXPECT_THROW(group.barrier(), NetworkError);
-      },
-      std::chrono::milliseconds(100));
+TEST_P(InprocGroups, LongBroadcastsGoThroughAll) {
+  on_all(GetParam(), [&](WaitingGroup& group) {
+    std::vector<int> data(1'000'003, group.rank() == group.size() - 1 ? 5 : 0);
+    group.broadcast(data.data(), data.size() * sizeof(int), group.size() - 1);
+    EXPECT_EQ(data, std::vector<int>(1'000'003, 5));
+    const uint64_t all = data.size() * sizeof(int);
+    const GroupTraffic traffic = group->traffic();
+    uint64_t sent = 0;
+    for (const uint64_t bytes : traffic.sent) sent += bytes;
+    EXPECT_LE(sent, 2 * all);
+    EXPECT_EQ(traffic.calls, 1u);
+  });
+}
+
+TEST(InprocGroup, BytesAreThoseOfARing) {
+  on_all(4, [](WaitingGroup& group) {
+    constexpr size_t kCount = 400'000;
+    std::vector<float> values(kCount, 1);
+    group.all_reduce(values.data(), values.data(), kCount, DType::float32, Reduction::sum);
+    const GroupTraffic traffic = group->traffic();
+    uint64_t sent = 0, received = 0;
+    for (const uint64_t bytes : traffic.sent) sent += bytes;
+    for (const uint64_t bytes : traffic.received) received += bytes;
+    EXPECT_EQ(sent, 2 * 3 * kCount * sizeof(float) / 4);
+    EXPECT_EQ(received, sent);
+    EXPECT_EQ(traffic.sent[static_cast<size_t>(group.rank())], 0u);
+    EXPECT_GT(traffic.waited_s, 0);
+  });
+}
+
+// Many calls of several groups at a time, which begin in other orders on each rank: nobody waits for a thread.
+TEST(InprocGroup, GroupsDoNotWaitForEachOther) {
+  constexpr int kRanks = 3, kGroups = 6;
+  std::vector<std::vector<std::unique_ptr<ProcessGroup>>> groups(kRanks);
+  for (auto& group : make_inproc_groups(kRanks, {20s, 40s})) {
+    auto& own = groups[static_cast<size_t>(group->rank())];
+    for (int i = 0; i < kGroups; ++i) own.push_back(group->subgroup(std::vector{0, 1, 2}));
+  }
+  std::atomic<int> over{0};
+  std::vector<std::vector<float>> values(kRanks * kGroups, std::vector<float>(100'000, 1));
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (int i = 0; i < kGroups; ++i) {
+      const auto g = static_cast<size_t>((i + 2 * rank) % kGroups), r = static_cast<size_t>(rank);
+      float* const data = values[r * kGroups + g].data();
+      groups[r][g]->all_reduce(data, data, 100'000, DType::float32, Reduction::sum,
+                               [&](std::exception_ptr error) { over += error ? 100 : 1; });
+    }
+  }
+  for (int i = 0; i < 2000 && over < kRanks * kGroups; ++i) std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(over, kRanks * kGroups);
+  for (const auto& one : values) EXPECT_EQ(one.back(), 3);
+}
+
+TEST(InprocGroup, MessagesWithTagsComeInAnyOrder) {
+  on_all(2, [](WaitingGroup& group) {
+    std::vector<int> large(100'000, 7);
+    int small = 5, other = 6;
+    const int peer = 1 - group.rank();
+    if (group.rank() == 0) {
+      std::promise<void> sent;
+      group->send(large.data(), large.size() * sizeof(int), peer, 3,
+                  [&](std::exception_ptr) { sent.set_value(); });
+      group.send(&small, sizeof small, peer, 1);
+      group.send(&other, sizeof other, peer, 1);
+      sent.get_future().get();
+    } else {
+      std::vector<int> got(100'000);
+      int first = 0, second = 0;
+      group.receive(&first, sizeof first, peer, 1);
+      group.receive(&second, sizeof second, peer, 1);
+      group.receive(got.data(), got.size() * sizeof(int), peer, 3);
+      EXPECT_EQ(first, 5);
+      EXPECT_EQ(second, 6);
+      EXPECT_EQ(got, large);
+    }
+  });
+}
+
+TEST(InprocGroup, EachSendsToEachWhatItLikes) {
+  on_all(3, [](WaitingGroup& group) {
+    const auto me = static_cast<size_t>(group.rank());
+    // Rank r sends r * s + 1 numbers to s.
+    std::vector<size_t> out_sizes, in_sizes;
+    std::vector<int> sent;
+    for (size_t r = 0; r < 3; ++r) {
+      out_sizes.push_back((me * r + 1) * sizeof(int));
+      in_sizes.push_back((r * me + 1) * sizeof(int));
+      sent.insert(sent.end(), me * r + 1, static_cast<int>(10 * me + r));
+    }
+    std::vector<int> got(3 + 3 * me), expected;
+    for (size_t r = 0; r < 3; ++r) expected.insert(expected.end(), r * me + 1, static_cast<int>(10 * r + me));
+    wait_for_call([&](ProcessGroup::Done done) {
+      group->all_to_all(sent.data(), out_sizes, got.data(), in_sizes, std::move(done));
+    });
+    EXPECT_EQ(got, expected);
+  });
+}
+
+TEST(InprocGroup, SplitsHaveTheirOwnRanks) {
+  on_all(6, [](WaitingGroup& group) {
+    const int me = group.rank();
+    const auto row = group->split(me / 3), column = group->split(me % 3, -me);
+    EXPECT_EQ(row->size(), 3);
+    EXPECT_EQ(row->rank(), me % 3);
+    EXPECT_EQ(column->size(), 2);
+    EXPECT_EQ(column->rank(), me < 3 ? 1 : 0) << "by keys";
+    int value = me, sum = 0;
+    WaitingGroup(*row).all_reduce(&value, &sum, 1, DType::int32, Reduction::sum);
+    EXPECT_EQ(sum, me < 3 ? 3 : 12);
+    WaitingGroup(*column).all_reduce(&value, &sum, 1, DType::int32, Reduction::sum);
+    EXPECT_EQ(sum, 2 * (me % 3) + 3);
+    if (me < 2) {
+      const auto pair = group->subgroup(std::vector{1, 0});
+      EXPECT_EQ(pair->rank(), 1 - me);
+      WaitingGroup(*pair).barrier();
+      EXPECT_THROW(group->subgroup(std::vector{3}), ValueError);
+      EXPECT_THROW(group->subgroup(std::vector{me, me}), ValueError);
+    }
+  });
+}
+
+TEST(InprocGroup, WhoIsLateIsWaitedForAndThenNamed) {
+  on_all(3,
+         [](WaitingGroup& group) {
+           group.barrier();
+           if (group.rank() == 2) std::this_thread::sleep_for(600ms);
+           group.barrier();
+           if (group.rank() == 2) std::this_thread::sleep_for(1500ms);
+           const std::string error = error_of([&] { group.barrier(); });
+           EXPECT_THAT(error, AllOf(HasSubstr("in barrier 3: rank 2 has not called it (it has made 2 calls"),
+                                    HasSubstr("of 3 waited")));
+           EXPECT_EQ(error_of([&] { group.barrier(); }), error);
+           if (group.rank() != 2) std::this_thread::sleep_for(1500ms);
+         },
+         {200ms, 1s});
+}
+
+TEST(InprocGroup, ARankThatEndedIsNamedAtOnce) {
+  on_all(3, [](WaitingGroup& group) {
+    group.barrier();
+    if (group.rank() == 2) return;
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string error = error_of([&] { group.barrier(); });
+    EXPECT_TRUE(error.find("rank 2 has ended; it made 1 calls") != std::string::npos) << error;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  });
+}
+
+TEST(InprocGroup, WhoGivesUpTellsAllWhy) {
+  on_all(3, [](WaitingGroup& group) {
+    group.barrier();
+    if (group.rank() == 1) group->give_up("its program ended with ValueError: my mistake");
+    const std::string error = error_of([&] { group.barrier(); });
+    EXPECT_THAT(error, HasSubstr("rank 1 has given up: its program ended with ValueError: my mistake"));
+    std::this_thread::sleep_for(100ms);
+  });
 }
 
 TEST(InprocGroup, DifferentCallsAreNoticed) {
-  on_all(2, [](ProcessGroup& group) {
-    float in[4] = {}, out[4];
-    EXPECT_THROW(group.all_reduce(in, out, group.rank() == 0 ? 4 : 3, DType::float32, Reduction::sum),
-                 NetworkError);
+  on_all(2, [](WaitingGroup& group) {
+    std::vector<float> in(400'000), out(400'000);
+    const std::string error = error_of([&] {
+      group.all_reduce(in.data(), out.data(), group.rank() == 0 ? 400'000 : 300'000, DType::float32,
+                       Reduction::sum);
+    });
+    EXPECT_THAT(error, AllOf(HasSubstr("of 400000 float32"), HasSubstr("of 300000 float32"),
+                             HasSubstr("rank 0"), HasSubstr("rank 1")));
+  });
+  on_all(2, [](WaitingGroup& group) {
+    float value[4] = {};
+    const std::string error = error_of([&] {
+      group.rank() == 0 ? group.barrier() : group.broadcast(value, sizeof value, 1);
+      group.barrier();
+    });
+    EXPECT_THAT(error,
+                AllOf(HasSubstr("calls barrier"), HasSubstr("calls broadcast of 16 bytes from rank 1")));
   });
   EXPECT_THROW(make_inproc_groups(0), ValueError);
 }

@@ -16,7 +16,7 @@ namespace {
 
 std::unique_ptr<ProcessGroup> group_or_none() {
   try {
-    return make_mpi_group(std::chrono::seconds(20));
+    return make_mpi_group({std::chrono::seconds(20), std::chrono::seconds(20)});
   } catch (const NetworkError&) {
     return nullptr;
   }
@@ -25,13 +25,19 @@ std::unique_ptr<ProcessGroup> group_or_none() {
 TEST(MpiGroup, Collectives) {
   const auto group = group_or_none();
   if (!group) GTEST_SKIP() << "built without MPI";
-  check_group(*group);
+  WaitingGroup waiting(*group);
+  check_group(waiting);
+  const auto half = group->split(group->rank() % 2);
+  WaitingGroup half_waiting(*half);
+  check_group(half_waiting);
 }
 
-// The last rank stays away from a barrier for longer than the others wait.
+// The last rank stays away from a barrier for longer than the others wait. A broken group ends the job.
 TEST(MpiGroup, AMissingRankIsNoticed) {
   if (!group_or_none()) GTEST_SKIP() << "built without MPI";
-  const auto group = make_mpi_group(std::chrono::milliseconds(300));
+  const auto made = make_mpi_group({std::chrono::milliseconds(300), std::chrono::milliseconds(600)});
+  WaitingGroup waiting(*made);
+  const auto group = &waiting;
   if (group->size() == 1) return;
   if (group->rank() + 1 == group->size()) {
     usleep(1'500'000);
@@ -49,7 +55,10 @@ TEST(MpiGroup, UnderMpirun) {
       "env -i PATH=\"$PATH\" HOME=/tmp timeout 50 mpirun --allow-run-as-root --oversubscribe -n 3 '" + self +
       "' --gtest_filter=MpiGroup.";
   EXPECT_EQ(std::system((run + "Collectives >/dev/null").c_str()), 0);
-  EXPECT_EQ(std::system((run + "AMissingRankIsNoticed >/dev/null").c_str()), 0);
+  const std::string said = testing::TempDir() + "ranks.txt";
+  EXPECT_NE(std::system((run + "AMissingRankIsNoticed >" + said + " 2>&1").c_str()), 0);
+  EXPECT_EQ(std::system(("test $(grep -c '  PASSED  ' " + said + ") -ge 2").c_str()), 0);
+  EXPECT_EQ(std::system(("grep -q 'barrier 1: rank 2 has not called it.*ends the job' " + said).c_str()), 0);
 }
 
 }  // namespace

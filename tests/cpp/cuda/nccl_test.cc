@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "comm/device_group.h"
 #include "engine/device/device_runtime.h"
 #include "tests/cpp/comm/collectives.h"
 
@@ -11,9 +12,9 @@ namespace loomix::comm {
 namespace {
 
 // A group of devices that takes memory of hosts.
-class ThroughDevice final : public ProcessGroup {
+class ThroughDevice final : public DeviceGroup {
  public:
-  ThroughDevice(ProcessGroup& group, engine::Engine& engine, Device device)
+  ThroughDevice(DeviceGroup& group, engine::Engine& engine, Device device)
       : group_(group),
         memory_(engine.device(device).memory(MemoryKind::device)),
         queue_(*engine.device(device).queue(engine::Lane::communicate)) {}
@@ -78,7 +79,7 @@ class ThroughDevice final : public ProcessGroup {
     group_.verify();
   }
 
-  ProcessGroup& group_;
+  DeviceGroup& group_;
   engine::MemoryPool& memory_;
   engine::DeviceQueue& queue_;
 };
@@ -93,8 +94,8 @@ class NcclGroup : public testing::Test {
     for (int i = 0; i < count; ++i) all.push_back(Device::gpu(static_cast<int16_t>(i)));
     return all;
   }
-  void on_all(const std::vector<std::unique_ptr<ProcessGroup>>& groups,
-              const std::function<void(ProcessGroup&)>& body) {
+  void on_all(const std::vector<std::unique_ptr<DeviceGroup>>& groups,
+              const std::function<void(DeviceGroup&)>& body) {
     std::vector<std::future<void>> ranks;
     for (size_t i = 0; i < groups.size(); ++i) {
       ranks.push_back(std::async(std::launch::async, [&, i] {
@@ -114,7 +115,7 @@ TEST_F(NcclGroup, Collectives) {
     ASSERT_EQ(groups.size(), static_cast<size_t>(size));
     EXPECT_EQ(groups.back()->kind(), "nccl");
     EXPECT_EQ(groups.back()->rank(), size - 1);
-    on_all(groups, check_group);
+    on_all(groups, check_group<DeviceGroup>);
   }
 }
 
@@ -152,7 +153,7 @@ TEST_F(NcclGroup, ManyCallsAreUnderWayAtOnce) {
 TEST_F(NcclGroup, ARankThatStaysAwayIsNoticed) {
   if (engine::count_gpus() < 2) GTEST_SKIP() << "needs 2 GPUs";
   const auto groups = make_nccl_groups(make_nccl_id(), 0, 2, devices(2), std::chrono::milliseconds(700));
-  on_all(groups, [](ProcessGroup& group) {
+  on_all(groups, [](DeviceGroup& group) {
     group.barrier();
     if (group.rank() == 1) return;
     EXPECT_THROW(group.barrier(), NetworkError);

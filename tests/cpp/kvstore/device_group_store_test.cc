@@ -17,9 +17,11 @@ namespace {
 using Arrays = std::vector<NDArray>;
 using Floats = std::vector<float>;
 
+constexpr comm::GroupOptions kPatient{std::chrono::seconds(20), std::chrono::seconds(20)};
+
 // What NCCL does to streams, with queues of null devices: the call returns, the work runs later, and what is cut off by the deadline
 // looks finished to the device.
-class QueuedGroup final : public comm::ProcessGroup {
+class QueuedGroup final : public comm::DeviceGroup {
  public:
   explicit QueuedGroup(std::unique_ptr<comm::ProcessGroup> group) : group_(std::move(group)) {}
   std::string kind() const override { return "queued"; }
@@ -30,7 +32,9 @@ class QueuedGroup final : public comm::ProcessGroup {
     ASSERT_NE(stream, nullptr);
     static_cast<engine::NullQueue*>(stream)->enqueue([=, this] {
       try {
-        group_->all_reduce(in, out, count, dtype, reduction);
+        comm::wait_for_call([&](comm::ProcessGroup::Done done) {
+          group_->all_reduce(in, out, count, dtype, reduction, std::move(done));
+        });
       } catch (const NetworkError&) {
         cut_off_ = true;
       }
@@ -60,13 +64,12 @@ DeviceGroups queued(std::vector<std::unique_ptr<comm::ProcessGroup>> groups) {
 class DeviceGroupStoreTest : public StoreTest {
  protected:
   ~DeviceGroupStoreTest() override { engine_->wait_all(); }  // what connects reads this test's members
-  std::unique_ptr<DeviceGroupStore> make_store(comm::GroupDeadline deadline = std::chrono::seconds(20)) {
+  std::unique_ptr<DeviceGroupStore> make_store() {
     return std::make_unique<DeviceGroupStore>(
-        runtime_, "nccl", nullptr,
-        [this, deadline](comm::ProcessGroup* hosts, std::span<const Device> devices) {
+        runtime_, "nccl", nullptr, [this](comm::ProcessGroup* hosts, std::span<const Device> devices) {
           EXPECT_EQ(hosts, nullptr);
           ++connected_;
-          return queued(comm::make_inproc_groups(static_cast<int>(devices.size()), deadline));
+          return queued(comm::make_inproc_groups(static_cast<int>(devices.size()), kPatient));
         });
   }
   NDArray on(int16_t device, int64_t count, float value) {
@@ -146,7 +149,7 @@ TEST_F(DeviceGroupStoreTest, AFailedGradientSpoilsItsKeyAlone) {
 
 TEST_F(DeviceGroupStoreTest, WhatWasCutOffIsNoValue) {
   // A ring of three of which only two ever call.
-  auto groups = comm::make_inproc_groups(3, std::chrono::milliseconds(200));
+  auto groups = comm::make_inproc_groups(3, {std::chrono::milliseconds(200), std::chrono::milliseconds(200)});
   groups.pop_back();
   DeviceGroupStore store(runtime_, "nccl", nullptr, [&](comm::ProcessGroup*, std::span<const Device>) {
     return queued(std::move(groups));
@@ -194,8 +197,8 @@ TEST_F(DeviceGroupStoreTest, MistakesAreNamed) {
 
 // Two processes of two devices and of one.
 TEST(DeviceGroupStores, ProcessesAddUpTheirDevices) {
-  auto hosts = comm::make_inproc_groups(2, std::chrono::seconds(20));
-  auto all = comm::make_inproc_groups(3, std::chrono::seconds(20));
+  auto hosts = comm::make_inproc_groups(2, kPatient);
+  auto all = comm::make_inproc_groups(3, kPatient);
   std::vector<std::vector<std::unique_ptr<comm::ProcessGroup>>> parts(2);
   for (size_t i = 0; i < 3; ++i) parts[i / 2].push_back(std::move(all[i]));
   std::vector<std::future<void>> ranks;

@@ -8,6 +8,7 @@
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/process/runtime.h"
+#include "comm/device_group.h"
 #include "comm/network.h"
 #include "comm/process_group.h"
 #include "engine/device/device_runtime.h"

@@ -178,10 +178,8 @@ std::unique_ptr<Store> make_dist_store(const std::string& type, int64_t stalenes
 
 std::unique_ptr<Store> make_group_store(const std::string& type) {
   const Settings& given = settings();
-  const auto deadline = std::chrono::duration<double>(given.kv_deadline);
   const py::gil_scoped_release release;
-  return std::make_unique<Store>(kvstore::make_group_store(
-      runtime(), type, std::chrono::duration_cast<comm::GroupDeadline>(deadline), given.enforce_determinism));
+  return std::make_unique<Store>(kvstore::make_group_store(runtime(), type, kvstore::group_options(given)));
 }
 
 // Type and text of an exception of code that a worker sent, for that worker; the rest of it is for the log. Called with the GIL.
@@ -321,11 +319,8 @@ void add_store_type(PyObject* module) {
       .def("limit_norm", &limit_norm)
       .def("pushes",
            [](const Store& store, const py::object& key) { return store.dist().pushes(to_key(key)); })
-      .def("leave",
-           [](const Store& store, const std::string& why) {
-             store.dist();
-             store.wait([why](KVStore& to) { static_cast<kvstore::ClusterStore&>(to).leave(why); });
-           })
+      .def("leave", [](const Store& store,
+                       const std::string& why) { store.wait([why](KVStore& to) { to.leave(why); }); })
       .def("barrier", [](const Store& store) { store.wait([](KVStore& to) { to.barrier(); }); })
       .def("barrier_at",
            [](const Store& store, int64_t position) {

@@ -8,12 +8,15 @@ return at once, and a gradient travels as soon as it is computed.
 
 from __future__ import annotations
 
+import atexit
+import sys
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._arguments import as_whole
-from ..base import MXNetTypeError, MXNetValueError, StateError
+from ..base import AssertedError, MXNetTypeError, MXNetValueError, StateError, as_list
 from ..model import read_whole, write_whole
 from .base import KVStoreBase
 
@@ -329,15 +332,16 @@ class GroupKVStore(KVStore):
     values. A push adds up what all of them pushed (an all-reduce), and each updates its own copy; so all must make
     the same calls in the same order. The first value of rank 0 counts.
 
-    With ``"dist_mpi"`` values travel between hosts; with ``LOOMIX_ENFORCE_DETERMINISM=1`` sums are in the order of
-    ranks, else in one of MPI's choice. With ``"dist_nccl"``, and with ``"nccl"`` for one process, they travel
-    between GPUs: a push brings one array for each GPU, always for the same ones in the same order.
+    With ``"dist_mpi"`` values travel between hosts, and sums are in the order of ranks. With ``"dist_nccl"``, and with
+    ``"nccl"`` for one process, they travel between GPUs: a push brings one array for each GPU, always for the same ones
+    in the same order.
 
     Raises
     ------
     ConnectionError
-        When there is no MPI, and when others do not come within ``LOOMIX_KV_DEADLINE`` seconds. What was
-        to be added up between GPUs then has the error, instead of a value.
+        When there is no MPI. Values have it as their error when a process does not answer within
+        ``LOOMIX_KV_DEADLINE`` seconds, is late for ``LOOMIX_KV_LATE_DEADLINE`` seconds, makes another call than the
+        others, or ends by an exception, which it names. All processes of the job then end.
     NotImplementedError
         When the build is without NCCL.
 
@@ -357,6 +361,7 @@ class GroupKVStore(KVStore):
     def __init__(self, kind: str = "dist_mpi") -> None:
         self._handle = _core.make_group_store(kind)
         self._updater: Any = None
+        _groups.add(self)
 
     def barrier(self, position: int | None = None) -> None:
         """Waits for all processes, and until what they pushed before is added up. They are started and end together, so
@@ -365,6 +370,18 @@ class GroupKVStore(KVStore):
         self._handle.barrier()
 
     _barrier = barrier
+
+
+_groups: weakref.WeakSet[GroupKVStore] = weakref.WeakSet()
+
+
+@atexit.register
+def _tell_why() -> None:
+    """At exit: a process that ends by an exception says so, as others would wait for it."""
+    error = getattr(sys, "last_value", None)
+    for store in list(_groups)[:1]:  # one of them tells all processes
+        if error is not None:
+            store.handle.leave(f"its program ended with {type(error).__name__}: {error}")
 
 
 def write_bytes(path: str, data: Any) -> None:

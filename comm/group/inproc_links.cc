@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that are threads of one process. A hub has a letter box for each; of a body and its place whoever comes second copies.
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "comm/group/node.h"
+
+namespace loomix::comm {
+namespace {
+
+using Number = std::tuple<int, int, uint64_t>;  // from, to, number
+
+struct Event {
+  int from = -1;  // of a post; -1: a body is done with
+  std::string message;
+  Number body;
+};
+
+struct Hub {
+  explicit Hub(int ranks) : boxes(static_cast<size_t>(ranks)) {}
+  struct Box {
+    std::mutex mutex;  // guards the next two
+    std::deque<Event> events;
+    bool woken = false;
+    std::condition_variable changed;
+  };
+  void put(int to, Event event) {
+    Box& box = boxes[static_cast<size_t>(to)];
+    const std::lock_guard lock(box.mutex);
+    box.events.push_back(std::move(event));
+    box.changed.notify_one();
+  }
+  std::deque<Box> boxes;
+  std::mutex mutex;  // guards the next two: what has come first
+  std::map<Number, std::span<const std::byte>> bodies;
+  std::map<Number, std::span<std::byte>> places;
+};
+
+class InprocLinks final : public GroupLinks {
+ public:
+  InprocLinks(std::shared_ptr<Hub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+  ~InprocLinks() override {  // what it has left there nobody may copy any more
+    const std::lock_guard lock(hub_->mutex);
+    std::erase_if(hub_->bodies, [this](const auto& one) { return std::get<0>(one.first) == rank_; });
+    std::erase_if(hub_->places, [this](const auto& one) { return std::get<1>(one.first) == rank_; });
+  }
+  std::string kind() const override { return "inproc"; }
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(hub_->boxes.size()); }
+  void post(int to, std::string message) override { hub_->put(to, {rank_, std::move(message), {}}); }
+  void send(int to, uint64_t number, std::span<const std::byte> body, Finished finished) override {
+    const Number name{rank_, to, number};
+    under_way_.emplace(name, std::move(finished));
+    const std::lock_guard lock(hub_->mutex);
+    const auto place = hub_->places.find(name);
+    if (place == hub_->places.end()) {
+      hub_->bodies.emplace(name, body);
+      return;
+    }
+    meet(name, body, place->second);
+    hub_->places.erase(place);
+  }
+  void receive(int from, uint64_t number, std::span<std::byte> place, Finished finished) override {
+    const Number name{from, rank_, number};
+    under_way_.emplace(name, std::move(finished));
+    const std::lock_guard lock(hub_->mutex);
+    const auto body = hub_->bodies.find(name);
+    if (body == hub_->bodies.end()) {
+      hub_->places.emplace(name, place);
+      return;
+    }
+    meet(name, body->second, place);
+    hub_->bodies.erase(body);
+  }
+  bool poll(LinkEvents& events) override {
+    std::deque<Event> came;
+    {
+      Hub::Box& box = hub_->boxes[static_cast<size_t>(rank_)];
+      const std::lock_guard lock(box.mutex);
+      came.swap(box.events);
+      box.woken = false;
+    }
+    for (Event& event : came) {
+      if (event.from >= 0) {
+        events.on_post(event.from, std::move(event.message));
+      } else if (const auto found = under_way_.find(event.body); found != under_way_.end()) {
+        Finished finished = std::move(found->second);
+        under_way_.erase(found);
+        finished();
+      }
+    }
+    return !came.empty();
+  }
+  bool busy() const override { return false; }  // whoever copies tells the other
+  void wait(std::chrono::microseconds at_most, bool) override {
+    Hub::Box& box = hub_->boxes[static_cast<size_t>(rank_)];
+    std::unique_lock lock(box.mutex);
+    box.changed.wait_for(lock, at_most, [&] { return box.woken || !box.events.empty(); });
+  }
+  void wake() noexcept override {
+    Hub::Box& box = hub_->boxes[static_cast<size_t>(rank_)];
+    const std::lock_guard lock(box.mutex);
+    box.woken = true;
+    box.changed.notify_one();
+  }
+  void abort(const std::string&) override {}
+
+ private:
+  void meet(const Number& name, std::span<const std::byte> body, std::span<std::byte> place) {
+    if (!body.empty()) std::memcpy(place.data(), body.data(), std::min(body.size(), place.size()));
+    hub_->put(std::get<0>(name), {-1, {}, name});
+    hub_->put(std::get<1>(name), {-1, {}, name});
+  }
+
+  const std::shared_ptr<Hub> hub_;
+  const int rank_;
+  std::map<Number, Finished> under_way_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(int size, const GroupOptions& options) {
+  LOOMIX_CHECK(size > 0, ValueError, "[comm] a group of {} ranks; expected 1 or more.", size);
+  const auto hub = std::make_shared<Hub>(size);
+  std::vector<std::unique_ptr<ProcessGroup>> groups;
+  for (int rank = 0; rank < size; ++rank)
+    groups.push_back(std::make_shared<GroupNode>(std::make_unique<InprocLinks>(hub, rank))->world(options));
+  return groups;
+}
+
+}  // namespace loomix::comm

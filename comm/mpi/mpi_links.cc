@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that mpirun started. Posts have a communicator of their own, bodies another one, where a body's number is its tag: MPI keeps
+// the order of messages with one tag, so numbers may begin anew after as many as there are tags. MPI tells nobody when something
+// happens, so the thread looks again and again, ever more seldom.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+
+#include "base/error.h"
+#include "comm/group/node.h"
+
+namespace loomix::comm {
+namespace {
+
+constexpr auto kLastWords = std::chrono::milliseconds(1500);  // in which other ranks hear why
+constexpr auto kMostWait = std::chrono::microseconds(1000);
+constexpr auto kMostIdle = std::chrono::microseconds(20'000);
+constexpr auto kLeastWait = std::chrono::microseconds(50);
+constexpr size_t kMostAtOnce = size_t{1} << 30;  // bytes: MPI counts by int
+
+void check(int code, const char* what) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw NetworkError(
+      fmt::format("[comm] MPI failed in {}: {}.", what, std::string(text, static_cast<size_t>(length))));
+}
+
+class MpiLinks final : public GroupLinks {
+ public:
+  MpiLinks() {
+    for (MPI_Comm* one : {&posts_, &bodies_}) {
+      check(MPI_Comm_dup(MPI_COMM_WORLD, one), "MPI_Comm_dup");
+      MPI_Comm_set_errhandler(*one, MPI_ERRORS_RETURN);
+    }
+    MPI_Comm_rank(posts_, &rank_);
+    MPI_Comm_size(posts_, &size_);
+    void* most = nullptr;
+    int there = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &there);
+    if (there) tags_ = std::min<uint64_t>(static_cast<uint64_t>(*static_cast<int*>(most)), 1u << 30);
+  }
+  ~MpiLinks() override {  // last words may be on their way
+    const auto until = GroupClock::now() + kLastWords;
+    while (!requests_.empty() && GroupClock::now() < until) test();
+  }
+  std::string kind() const override { return "mpi"; }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void post(int to, std::string message) override {
+    const auto kept = std::make_shared<std::string>(std::move(message));
+    MPI_Request request;
+    check(MPI_Isend(kept->data(), static_cast<int>(kept->size()), MPI_CHAR, to, 0, posts_, &request),
+          "MPI_Isend");
+    add(request, [kept] {});
+  }
+  void send(int to, uint64_t number, std::span<const std::byte> body, Finished finished) override {
+    move(body.size(), std::move(finished), [&](size_t at, int bytes, MPI_Request* request) {
+      return MPI_Isend(body.data() + at, bytes, MPI_BYTE, to, tag(number), bodies_, request);
+    });
+  }
+  void receive(int from, uint64_t number, std::span<std::byte> place, Finished finished) override {
+    move(place.size(), std::move(finished), [&](size_t at, int bytes, MPI_Request* request) {
+      return MPI_Irecv(place.data() + at, bytes, MPI_BYTE, from, tag(number), bodies_, request);
+    });
+  }
+
+  bool poll(LinkEvents& events) override {
+    bool happened = false;
+    for (int there = 1; there != 0;) {
+      MPI_Message message;
+      MPI_Status status;
+      check(MPI_Improbe(MPI_ANY_SOURCE, 0, posts_, &there, &message, &status), "MPI_Improbe");
+      if (there == 0) break;
+      int bytes = 0;
+      MPI_Get_count(&status, MPI_CHAR, &bytes);
+      std::string post(static_cast<size_t>(bytes), '\0');
+      check(MPI_Mrecv(post.data(), bytes, MPI_CHAR, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+      events.on_post(status.MPI_SOURCE, std::move(post));
+      happened = true;
+    }
+    if (!requests_.empty()) happened = test() || happened;
+    if (happened) nap_ = kLeastWait;
+    return happened;
+  }
+  bool busy() const override { return moving_ > 0; }
+  void wait(std::chrono::microseconds at_most, bool awaited) override {
+    std::unique_lock lock(mutex_);
+    if (!woken_) changed_.wait_for(lock, std::min(at_most, nap_), [this] { return woken_; });
+    woken_ = false;
+    nap_ = busy() ? kLeastWait : std::min(nap_ + nap_ / 4, awaited ? kMostWait : kMostIdle);
+  }
+  void wake() noexcept override {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+    changed_.notify_one();
+  }
+  void abort(const std::string& why) override {
+    fmt::print(stderr, "{} Rank {} ends the job.\n", why, rank_);  // at exit: logs may be gone
+    std::fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+
+ private:
+  int tag(uint64_t number) const { return static_cast<int>(number % tags_); }
+
+  void add(MPI_Request request, Finished finished) {
+    requests_.push_back(request);
+    finished_.push_back(std::move(finished));
+  }
+
+  // Piece by piece where MPI cannot count so many bytes.
+  template <class Start>
+  void move(size_t bytes, Finished finished, Start start) {
+    ++moving_;
+    const auto ending = std::make_shared<Finished>(std::move(finished));
+    const auto left = std::make_shared<size_t>((bytes + kMostAtOnce - 1) / kMostAtOnce);
+    for (size_t at = 0; at < bytes; at += kMostAtOnce) {
+      MPI_Request request;
+      check(start(at, static_cast<int>(std::min(kMostAtOnce, bytes - at)), &request),
+            "MPI_Isend or MPI_Irecv");
+      add(request, [this, ending, left] {
+        if (--*left > 0) return;
+        --moving_;
+        (*ending)();
+      });
+    }
+  }
+
+  bool test() {
+    const auto count = static_cast<int>(requests_.size());
+    done_.resize(requests_.size());
+    int ended = 0;
+    check(MPI_Testsome(count, requests_.data(), &ended, done_.data(), MPI_STATUSES_IGNORE), "MPI_Testsome");
+    if (ended <= 0) return false;  // MPI_UNDEFINED, too
+    std::vector<Finished> over;
+    for (int i = 0; i < ended; ++i)
+      over.push_back(std::move(finished_[static_cast<size_t>(done_[static_cast<size_t>(i)])]));
+    size_t kept = 0;
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      requests_[kept] = requests_[i];
+      if (kept != i) finished_[kept] = std::move(finished_[i]);
+      ++kept;
+    }
+    requests_.resize(kept);
+    finished_.resize(kept);
+    for (Finished& one : over) one();
+    return true;
+  }
+
+  MPI_Comm posts_ = MPI_COMM_NULL, bodies_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  uint64_t tags_ = 32767;
+  std::vector<MPI_Request> requests_;
+  std::vector<Finished> finished_;
+  std::vector<int> done_;
+  int moving_ = 0;
+  std::chrono::microseconds nap_ = kLeastWait;
+  std::mutex mutex_;  // guards the next
+  bool woken_ = false;
+  std::condition_variable changed_;
+};
+
+// This process as a rank. At its end it waits for the others, and ends MPI if it has begun it; where something went wrong, it ends the
+// job: MPI_Finalize would wait for ranks that do not come.
+class Process {
+ public:
+  Process() {
+    int there = 0;
+    MPI_Initialized(&there);
+    int level = 0;
+    if (there) {
+      MPI_Query_thread(&level);
+    } else {
+      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
+      ours_ = true;
+    }
+    LOOMIX_CHECK(level == MPI_THREAD_MULTIPLE, NetworkError,
+                 "[comm] this MPI was not initialised for several threads (MPI_THREAD_MULTIPLE).");
+    auto links = std::make_unique<MpiLinks>();
+    links_ = links.get();
+    node_ = std::make_shared<GroupNode>(std::move(links));
+  }
+  ~Process() {
+    int over = 0;
+    MPI_Finalized(&over);
+    if (over || getpid() != pid_) {  // somebody else's to end: nothing is told any more
+      static_cast<void>(std::make_unique<std::shared_ptr<GroupNode>>(std::move(node_)).release());
+      return;
+    }
+    const std::string failure = node_->wait_for_the_end(kLastWords);
+    if (!failure.empty()) links_->abort(failure);
+    node_->close();
+    node_.reset();
+    if (ours_) MPI_Finalize();
+  }
+  std::unique_ptr<ProcessGroup> group(const GroupOptions& options) { return node_->world(options); }
+
+ private:
+  const pid_t pid_ = getpid();
+  bool ours_ = false;
+  MpiLinks* links_ = nullptr;
+  std::shared_ptr<GroupNode> node_;
+};
+
+}  // namespace
+}  // namespace loomix::comm
+
+extern "C" [[gnu::visibility("default")]] const loomix::comm::MpiModule loomix_mpi_module;
+const loomix::comm::MpiModule loomix_mpi_module = {
+    loomix::comm::kGroupModuleVersion,
+    [](const loomix::comm::GroupOptions& options) -> std::unique_ptr<loomix::comm::ProcessGroup> {
+      static loomix::comm::Process process;
+      return process.group(options);
+    },
+};
