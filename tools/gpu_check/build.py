@@ -46,10 +46,15 @@ def sources(root: Path) -> list[Path]:
     for folder in ("engine", "ops", "comm"):
         for path in (root / folder).rglob("*.cc"):
             stem = path.stem.rsplit("_", 1)[-1]
-            in_folder = path.parent.name == "cuda"
-            if in_folder or stem in ("cuda", "cublas", "cudnn", "nccl"):
+            in_folder = path.parent.name == "cuda" and not stem_is_stub(path)
+            if in_folder or not stem_is_stub(path) and stem in ("cuda", "cublas", "cudnn", "nccl"):
                 found.append(path)
     return sorted(found)
+
+
+def stem_is_stub(path: Path) -> bool:
+    """For builds without one of the libraries, which are all there."""
+    return path.stem.startswith("no_")
 
 
 def include_folders() -> list[Path]:

@@ -106,5 +106,5 @@ def benchmarks(root: Path, environment: dict[str, str], seconds: float) -> dict:
     return last_line(root, environment, seconds, "benchmarks.py", str(seconds))
 
 
-ALL = {"smoke": smoke, "cases": cases, "training": training, "sanitizer": sanitizer, "benchmarks": benchmarks}
+ALL = {"smoke": smoke, "training": training, "cases": cases, "benchmarks": benchmarks, "sanitizer": sanitizer}
 LONGEST = {"smoke": 60, "cases": 180, "training": 90, "sanitizer": 90, "benchmarks": 200}

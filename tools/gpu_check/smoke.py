@@ -97,7 +97,8 @@ def dropped(nd, c):
 
 def call(name, place):
     random.seed(1)
-    mx.random.seed(1)
+    mx.random.seed(1, ctx=GPU)
+    mx.random.seed(1, ctx=CPU)
     result = CALLS[name](mx.nd, place)
     return (result[0] if isinstance(result, (list, tuple)) else result).astype("float32").asnumpy()
 
