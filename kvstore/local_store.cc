@@ -58,10 +58,11 @@ void LocalStore::init(const Key& key, const NDArray& value) {
   LOOMIX_CHECK(value.stype() != StorageType::csr, TypeError,
                "[KVStore] the first value of key {} is a csr array; expected default or row_sparse.",
                to_text(key));
+  // Values are merged on a host, so they are kept there, wherever the first one comes from.
+  const Device device = value.device().is_host() ? value.device() : Device::cpu();
   const NDArray stored =
-      value.is_dense()
-          ? NDArray(value.engine(), value.shape(), value.dtype(), value.device())
-          : NDArray::sparse(value.engine(), value.stype(), value.shape(), value.dtype(), value.device());
+      value.is_dense() ? NDArray(value.engine(), value.shape(), value.dtype(), device)
+                       : NDArray::sparse(value.engine(), value.stype(), value.shape(), value.dtype(), device);
   {
     const std::lock_guard lock(mutex_);
     LOOMIX_CHECK(values_.emplace(key, stored).second, ValueError,

@@ -153,3 +153,13 @@ def test_or_are_errors_where_that_is_asked_for():
     done = run(ON_THE_HOST, LOOMIX_DEVICE_FALLBACK="0")
     assert done.returncode != 0
     assert "no kernel for gpu(0)" in done.stderr or "[khatri_rao]" in done.stderr
+
+
+def test_operators_without_a_kernel_are_listed():
+    done = subprocess.run(
+        [sys.executable, "-m", "loomix", "ops", "--missing", "cuda"], capture_output=True, text=True
+    )
+    missing = done.stdout.split()
+    assert "khatri_rao" in missing and "exp" not in missing and "_foreach" not in missing
+    everything = subprocess.run([sys.executable, "-m", "loomix", "ops"], capture_output=True, text=True)
+    assert {"khatri_rao", "exp", "_foreach", "Convolution"} < set(everything.stdout.split())

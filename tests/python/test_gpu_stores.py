@@ -83,9 +83,10 @@ def test_mistakes_are_named():
 
 @gpus_only
 @pytest.mark.parametrize("kind", ["local", "device"])
-def test_stores_of_hosts_take_arrays_of_gpus(kind):
+@pytest.mark.parametrize("first", ["host", "GPU"])
+def test_stores_of_hosts_take_arrays_of_gpus(kind, first):
     store = mx.kv.create(kind)
-    store.init("w", mx.nd.ones((300,)))
+    store.init("w", full((300,), 1, mx.cpu() if first == "host" else GPUS[0]))
     outs = [mx.nd.empty((300,), ctx=gpu) for gpu in GPUS]
     store.pushpull("w", [full((300,), i + 1, gpu) for i, gpu in enumerate(GPUS)], outs)
     for out in outs:

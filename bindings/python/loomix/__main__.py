@@ -21,6 +21,7 @@ COMMANDS = {
     "inspect": ("inspect", "shows what a model's files hold, and what is wrong with them"),
     "keys": ("keys", "makes the keys of a cluster"),
     "launch": ("launch", "starts the processes of a cluster"),
+    "ops": ("operators", "lists operators, and those without kernels for GPUs"),
     "rec": ("record_files", "lists, checks, shuffles and splits record files"),
     "top": ("top", "shows the nodes of a running cluster, their rates and who is behind"),
     "trace": ("trace", "puts traces of several processes on one timeline"),

@@ -2,6 +2,12 @@
 #include "bindings/python/core/process/process.h"
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/settings.h"
@@ -56,6 +62,33 @@ bool has_kernel(std::string_view suffix) {
     }
   }
   return false;
+}
+
+// Names of the operators that `is_wanted`, and whether they are in no namespace.
+template <class Wanted>
+std::vector<std::pair<std::string, bool>> names_of(Wanted&& is_wanted) {
+  std::vector<std::pair<std::string, bool>> names;
+  for (const ops::OpDef& op : operators().all()) {
+    if (is_wanted(op)) names.emplace_back(op.name, op.hidden);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::pair<std::string, bool>> all_operators() {
+  return names_of([](const ops::OpDef&) { return true; });
+}
+
+// For arrays on GPUs; throws DeviceError without the CUDA module. Asynchronous kernels of hosts push work for GPUs.
+std::vector<std::pair<std::string, bool>> operators_without_kernel() {
+  ops::add_cuda_kernels(operators());
+  return names_of([](const ops::OpDef& op) {
+    for (const ops::AddedKernels* added = op.added_kernels(); added != nullptr; added = added->before) {
+      if (added->kernels.front().device == DeviceType::gpu) return false;
+    }
+    return std::ranges::none_of(op.kernels,
+                                [](const ops::Kernel& kernel) { return kernel.run_async != nullptr; });
+  });
 }
 
 // Kernels are compiled for several levels of instructions; those of the processor count.
@@ -133,6 +166,8 @@ void add_process_functions(PyObject* module) {
   m.def("random_get_state", &random_state);
   m.def("random_set_state", &set_random_state);
   m.def("features", &features);
+  m.def("all_operators", &all_operators);
+  m.def("operators_without_kernel", &operators_without_kernel);
   m.def("empty_cache", &empty_cache);
   m.def("num_gpus", &engine::count_gpus);
   m.def("gpu_memory_info", [](int id) {
