@@ -34,5 +34,6 @@ void kernels_resample_cuda(KernelList& list);
 void kernels_sampler_cuda(KernelList& list);
 void kernels_unfold_cuda(KernelList& list);
 void kernels_upsampling_cuda(KernelList& list);
+void kernels_box_cuda(KernelList& list);
 
 }  // namespace loomix::ops

@@ -35,6 +35,7 @@ void add(loomix::ops::KernelList& list) {
   kernels_sampler_cuda(list);
   kernels_unfold_cuda(list);
   kernels_upsampling_cuda(list);
+  kernels_box_cuda(list);
 }
 
 }  // namespace

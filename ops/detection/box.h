@@ -52,21 +52,33 @@ template <class A>
 struct Corners4 {
   A left, top, right, bottom;
 
-  template <class T>
-  static Corners4 of(const T* box, BoxFormat format) {
+  // `box` is what [i] gives four numbers of.
+  template <class Numbers>
+  static constexpr Corners4 of(const Numbers& box, BoxFormat format) {
     const A a = static_cast<A>(box[0]), b = static_cast<A>(box[1]), c = static_cast<A>(box[2]),
             d = static_cast<A>(box[3]);
     if (format == BoxFormat::corner) return {a, b, c, d};
     return {a - c / 2, b - d / 2, a + c / 2, b + d / 2};
   }
-  A width() const { return right - left; }
-  A height() const { return bottom - top; }
-  A area() const { return width() > 0 && height() > 0 ? width() * height() : A{0}; }
+  constexpr A width() const { return right - left; }
+  constexpr A height() const { return bottom - top; }
+  constexpr A area() const { return width() > 0 && height() > 0 ? width() * height() : A{0}; }
+};
+
+// Centre and size, as differences of the corners.
+template <class A>
+struct Centred {
+  A x, y, width, height;
+  constexpr explicit Centred(const Corners4<A>& box)
+      : x((box.left + box.right) / 2),
+        y((box.top + box.bottom) / 2),
+        width(box.width()),
+        height(box.height()) {}
 };
 
 // Intersection over union; zero where boxes do not meet or have no area.
 template <class A>
-A overlap(const Corners4<A>& a, const Corners4<A>& b) {
+constexpr A overlap(const Corners4<A>& a, const Corners4<A>& b) {
   const A width = std::min(a.right, b.right) - std::max(a.left, b.left);
   const A height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
   if (!(width > 0 && height > 0)) return A{0};

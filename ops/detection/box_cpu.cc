@@ -14,17 +14,6 @@ constexpr int64_t kBoxes = 256;  // whose corners lie apart, so that the loop ov
 
 int64_t last(const Shape& shape) { return shape[shape.ndim() - 1]; }
 
-// Centre and size, as differences of the corners.
-template <class A>
-struct Centred {
-  A x, y, width, height;
-  explicit Centred(const Corners4<A>& box)
-      : x((box.left + box.right) / 2),
-        y((box.top + box.bottom) / 2),
-        width(box.width()),
-        height(box.height()) {}
-};
-
 template <class T, class A>
 void put_box(const Corners4<A>& box, BoxFormat format, T* to) {
   const Centred<A> c(box);

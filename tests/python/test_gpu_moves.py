@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that move, gather, order and sample elements, on a GPU as on the CPU.
+"""Operators that move, gather, order and sample elements, and boxes, on a GPU as on the CPU.
 
 Sizes are those at which the kernels choose other ways than for the case tables' small arrays.
 """
@@ -203,3 +203,15 @@ def test_windows():
     check_gradient(mx.nd.im2col, [numbers((2, 3, 11, 9))], **attrs)
     check_same(mx.nd.UpSampling, [numbers((2, 3, 5, 7))], scale=3, sample_type="nearest")
     check_gradient(mx.nd.UpSampling, [numbers((2, 3, 5, 7))], scale=3, sample_type="nearest")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(300, 6), (3, 200, 7)])
+def test_suppression_of_boxes(dtype, shape):
+    random = np.random.RandomState(0)
+    boxes = random.uniform(0, 1, shape).astype(dtype)
+    boxes[..., 0] = random.randint(-1, 3, shape[:-1])
+    boxes[..., 4:6] = boxes[..., 2:4] + random.uniform(0, 0.5, (*shape[:-1], 2))
+    check_same(mx.nd.contrib.box_nms, [boxes])
+    check_same(mx.nd.contrib.box_nms, [boxes], id_index=0, background_id=0, topk=50)
+    check_same(mx.nd.contrib.box_nms, [boxes], valid_thresh=0.5, in_format="center", out_format="corner")
