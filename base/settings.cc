@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <set>
 
+#include "base/cpu_level.h"
 #include "base/log.h"
 #include "base/nearest.h"
 
@@ -101,6 +103,12 @@ void Settings::fields(FieldList<Settings>& f) {
     "Whether operators without a kernel for a GPU run on the host, by copies, with one warning for each; "
     "else they "
     "are errors.");
+  f("max_cpu_isa", &Settings::max_cpu_isa,
+    "The highest level of the processor's instructions that kernels use, oneDNN's included; OpenBLAS, too, "
+    "where "
+    "`import loomix` "
+    "loads it (other programs set OPENBLAS_CORETYPE). A level that the processor lacks is an error.")
+      .options({"any", "sse41", "avx2", "avx512", "avx512_bf16"});
   f("explain", &Settings::explain,
     "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), fuse "
     "(which operators of each bound graph became one, and why others did not), plan (the "
@@ -308,7 +316,11 @@ SettingsResult read_settings(std::span<const std::pair<std::string, std::string>
 }
 
 const SettingsResult& detail::loaded_settings() {
-  static const SettingsResult result = read_settings(environment_of_process());
+  static const SettingsResult result = [] {
+    SettingsResult read = read_settings(environment_of_process());
+    allowed_level(read.settings.max_cpu_isa, processor_level());  // throws for one that is not there
+    return read;
+  }();
   return result;
 }
 
@@ -345,6 +357,18 @@ bool eliminates_common_expr() {
 }
 
 bool explain(std::string_view topic) { return is_listed(settings().explain, topic); }
+
+void explain_once(std::string_view topic, const std::string& line) {
+  if (!explain(topic)) return;
+  struct Seen {
+    std::mutex mutex;
+    std::set<std::string> lines;
+  };
+  static auto& seen = *new Seen();  // outlives all threads
+  const std::lock_guard lock(seen.mutex);
+  std::string text = fmt::format("{}: {}\n", topic, line);
+  if (const auto [at, is_new] = seen.lines.insert(std::move(text)); is_new) fmt::print(stderr, "{}", *at);
+}
 
 bool is_listed(std::string_view list, std::string_view item) {
   while (!list.empty()) {

@@ -39,6 +39,7 @@ struct Settings {
   bool dnnl = true;
   std::string cuda_library;
   bool device_fallback = true;
+  std::string max_cpu_isa = "any";
   std::string explain;
   std::string dump_passes;
   std::string dump_folder;
@@ -90,6 +91,9 @@ bool eliminates_common_expr();
 
 // True if LOOMIX_EXPLAIN names `topic`.
 bool explain(std::string_view topic);
+
+// Writes "topic: line" to the standard error, each line once, if LOOMIX_EXPLAIN names the topic. Safe on several threads.
+void explain_once(std::string_view topic, const std::string& line);
 
 // True if a list with commas holds `item`, or is "all".
 bool is_listed(std::string_view list, std::string_view item);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/isa.h"
 
+#include "base/cpu_level.h"
+
 namespace loomix::ops {
 
 Isa machine_isa() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("x86-64-v4")) return Isa::v4;
-  if (__builtin_cpu_supports("x86-64-v3")) return Isa::v3;
-#endif
-  return Isa::base;
+  const CpuLevel level = cpu_level();
+  return level >= CpuLevel::avx512 ? Isa::v4 : level == CpuLevel::avx2 ? Isa::v3 : Isa::base;
 }
 
 }  // namespace loomix::ops

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/record/format.h"
 
+#include "base/cpu_level.h"
 #include "io/record/step_has_magic.h"
 
 namespace loomix::io {
@@ -21,9 +22,8 @@ namespace {
 
 StepHasMagic* pick() {
 #if LOOMIX_ISA_LEVELS > 1
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("x86-64-v4")) return isa_v4::step_has_magic;
-  if (__builtin_cpu_supports("x86-64-v3")) return isa_v3::step_has_magic;
+  if (cpu_level() >= CpuLevel::avx512) return isa_v4::step_has_magic;
+  if (cpu_level() == CpuLevel::avx2) return isa_v3::step_has_magic;
 #endif
   return isa_base::step_has_magic;
 }

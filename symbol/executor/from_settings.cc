@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/executor/from_settings.h"
 
-#include <mutex>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -14,18 +12,10 @@
 namespace loomix {
 namespace {
 
-// For LOOMIX_EXPLAIN=dispatch: writes each line once.
 const ops::DispatchListener* dispatch_listener() {
   if (!explain("dispatch")) return nullptr;
-  struct Seen {
-    std::mutex mutex;
-    std::set<std::string> lines;
-  };
-  static auto& seen = *new Seen();  // outlives all threads that push
-  static const auto& listener = *new ops::DispatchListener([](const std::string& line) {
-    const std::lock_guard lock(seen.mutex);
-    if (seen.lines.insert(line).second) fmt::print(stderr, "dispatch: {}\n", line);
-  });
+  static const auto& listener = *new ops::DispatchListener(  // outlives all threads that push
+      [](const std::string& line) { explain_once("dispatch", line); });
   return &listener;
 }
 

@@ -4,12 +4,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/cpu_level.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "ndarray/byte_source.h"
 #include "ops/blocked/blocked.h"
-#include "ops/isa.h"
 
 namespace loomix {
 namespace {
@@ -31,7 +31,7 @@ TunedChoices& TunedChoices::of_process() {
   static auto& choices = *new TunedChoices(  // outlives all threads that compile
       cache_folder().empty() ? fs::path() : fs::path(cache_folder()) / "tuned.json",
       fmt::format("Loomix {}, {}, {}, instructions {}", LOOMIX_VERSION, ops::convolution_library(),
-                  processor(), static_cast<int>(ops::machine_isa())));
+                  processor(), name_of(cpu_level())));
   return choices;
 }
 

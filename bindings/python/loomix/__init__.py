@@ -16,6 +16,20 @@ from typing import Any
 # The variable is read when the extension loads libgomp, so it must be set before that.
 _os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+
+def _bound_openblas() -> None:
+    """Gives OpenBLAS, too, the bound of LOOMIX_MAX_CPU_ISA; it reads its variable when the extension loads it."""
+    bounds = {"sse41": ("avx", "Core2"), "avx2": ("avx512f", "Haswell")}
+    beyond, core = bounds.get(_os.environ.get("LOOMIX_MAX_CPU_ISA", ""), ("", ""))
+    if core and "OPENBLAS_CORETYPE" not in _os.environ:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            has_more = any(line.startswith("flags") and beyond in line.split() for line in info)
+        if has_more:  # else OpenBLAS chooses well by itself
+            _os.environ["OPENBLAS_CORETYPE"] = core
+
+
+_bound_openblas()
+
 __version__ = "0.1.0"
 _this = _sys.modules[__name__]
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/cpu_level.h"
 #include "base/log.h"
 #include "base/nearest.h"
 
@@ -63,6 +64,23 @@ TEST(Settings, BadValuesThrowButForeignOnesWarn) {
   const SettingsResult result = read_settings(TextPairs{{"MXNET_ENGINE_TYPE", "Fast"}});
   EXPECT_EQ(result.settings.engine_type, "ThreadedEngine");
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("[MXNET_ENGINE_TYPE] Invalid Input: 'Fast'")));
+}
+
+TEST(CpuLevels, ABoundIsALevelThatTheProcessorHas) {
+  EXPECT_EQ(allowed_level("any", CpuLevel::avx2), CpuLevel::avx2);
+  EXPECT_EQ(allowed_level("sse41", CpuLevel::avx512_bf16), CpuLevel::sse41);
+  EXPECT_EQ(allowed_level("avx512", CpuLevel::avx512), CpuLevel::avx512);
+  try {
+    allowed_level("avx512_bf16", CpuLevel::avx2);
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("[LOOMIX_MAX_CPU_ISA] avx512_bf16 is asked for; this processor has no "
+                          "more than avx2."));
+  }
+  EXPECT_THROW(allowed_level("sse41", CpuLevel::plain), ValueError);
+  EXPECT_THROW(read_settings(TextPairs{{"LOOMIX_MAX_CPU_ISA", "avx10"}}), ValueError);
+  EXPECT_LE(cpu_level(), processor_level());
 }
 
 TEST(Settings, ListsTakeKnownItemsOnly) {
