@@ -1,7 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/primitive_dnnl.h"
 
+#include <string_view>
+
+#include "base/cpu_level.h"
+#include "base/settings.h"
+
 namespace loomix::ops::onednn {
+namespace {
+
+dnnl::cpu_isa instructions_of(CpuLevel level) {
+  switch (level) {
+    case CpuLevel::avx512_bf16: return dnnl::cpu_isa::avx512_core_bf16;
+    case CpuLevel::avx512: return dnnl::cpu_isa::avx512_core;
+    case CpuLevel::avx2: return dnnl::cpu_isa::avx2;
+    default: return dnnl::cpu_isa::sse41;
+  }
+}
+
+void bound_instructions() {
+  if (settings().max_cpu_isa == "any") return;  // ONEDNN_MAX_CPU_ISA holds
+  const dnnl::status status = dnnl::set_max_cpu_isa(instructions_of(cpu_level()));
+  LOOMIX_CHECK(status == dnnl::status::success, Error,
+               "[LOOMIX_MAX_CPU_ISA] oneDNN took its instructions before it could be told {} (status {}).",
+               name_of(cpu_level()), static_cast<int>(status));
+}
+
+}  // namespace
+
+bool is_on() {
+  static const bool on = settings().dnnl && (bound_instructions(), true);
+  return on;
+}
+
+bool has(dnnl::cpu_isa needed) {
+  static const auto instructions = [] {
+    is_on();
+    return static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  }();
+  return (instructions & static_cast<unsigned>(needed)) == static_cast<unsigned>(needed);
+}
 
 const dnnl::engine& cpu() {
   static const dnnl::engine* const engine =
@@ -14,10 +52,28 @@ dnnl::stream& stream() {
   return stream;
 }
 
-bool multiplies_bfloat16() {
-  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  static const bool does = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
-  return does;
+bool multiplies_bfloat16() { return has(dnnl::cpu_isa::avx512_core_bf16); }
+
+bool is_for_reference(const char* implementation) {
+  const std::string_view name(implementation);
+  return name.starts_with("ref") || name.starts_with("simple");
+}
+
+dnnl::reorder::primitive_desc describe_reorder(const Desc& from, const Desc& to,
+                                               const dnnl::primitive_attr& attributes) {
+  return without_reference(dnnl::reorder::primitive_desc(cpu(), from, cpu(), to, attributes));
+}
+
+bool Findings::get(const Question& question, const std::function<bool()>& find_out) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = known_.find(question); known != known_.end()) return known->second;
+  }
+  const bool answer = find_out();  // which may be slow
+  const std::lock_guard lock(mutex_);
+  if (known_.size() >= kMost) known_.clear();
+  known_.emplace(question, answer);
+  return answer;
 }
 
 dnnl::primitive_attr attributes() {
@@ -28,8 +84,8 @@ dnnl::primitive_attr attributes() {
 
 Place::Place(const Desc& plain, const Desc& inner) : plain_(plain), inner_(inner) {
   if (same()) return;
-  to_inner_ = dnnl::reorder(dnnl::reorder::primitive_desc(cpu(), plain, cpu(), inner));
-  to_plain_ = dnnl::reorder(dnnl::reorder::primitive_desc(cpu(), inner, cpu(), plain));
+  to_inner_ = dnnl::reorder(describe_reorder(plain, inner));
+  to_plain_ = dnnl::reorder(describe_reorder(inner, plain));
 }
 
 void execute(const dnnl::primitive& primitive, std::initializer_list<dnnl_exec_arg_t> args) {

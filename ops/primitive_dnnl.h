@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -25,6 +27,11 @@ namespace loomix::ops::onednn {
 using Desc = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
 inline constexpr auto kFloat = dnnl::memory::data_type::f32;
+
+// Whether oneDNN's kernels may run. Asked before anything else of oneDNN is, for it brings it the bound of the setting
+// max_cpu_isa.
+bool is_on();
+bool has(dnnl::cpu_isa needed);  // instructions that oneDNN uses here
 
 const dnnl::engine& cpu();
 dnnl::stream& stream();      // of the calling thread
@@ -51,28 +58,55 @@ inline dnnl::memory::data_type type_of(const Desc& desc) {
 
 dnnl::primitive_attr attributes();  // scratchpads are the caller's
 
+// oneDNN answers where it has no kernel by loops for reference, which take up to a thousand times as long as ours. No
+// primitive runs by these: the next implementation is taken, or the description fails as where there is none.
+bool is_for_reference(const char* implementation);
+template <class Description>
+Description without_reference(Description description) {
+  while (is_for_reference(description.impl_info_str())) {
+    bool is_another = false;
+    if constexpr (requires { description.next_impl(); }) is_another = description.next_impl();
+    if (!is_another) throw dnnl::error(dnnl_unimplemented, "there are only loops for reference");
+  }
+  return description;
+}
+
 // Descriptions of primitives; oneDNN 2 has the operation's own description in between.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe_with(const dnnl::primitive_attr& attributes,
                                                  const Args&... args) {
+  using Description = typename Primitive::primitive_desc;
 #if DNNL_VERSION_MAJOR >= 3
-  return {cpu(), args..., attributes};
+  return without_reference(Description(cpu(), args..., attributes));
 #else
-  return {typename Primitive::desc(args...), attributes, cpu()};
+  return without_reference(Description(typename Primitive::desc(args...), attributes, cpu()));
 #endif
 }
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc describe(const Args&... args) {
   return describe_with<Primitive>(attributes(), args...);
 }
-template <class Primitive, class Forward, class... Args>
-typename Primitive::primitive_desc describe_backward(const Forward& forward, const Args&... args) {
+// Of a forward pass that does not run, but that its gradients are described by.
+template <class Primitive, class... Args>
+typename Primitive::primitive_desc describe_hint(const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
-  return {cpu(), args..., forward, attributes()};
+  return {cpu(), args..., attributes()};
 #else
-  return {typename Primitive::desc(args...), attributes(), cpu(), forward};
+  return {typename Primitive::desc(args...), attributes(), cpu()};
 #endif
 }
+template <class Primitive, class Forward, class... Args>
+typename Primitive::primitive_desc describe_backward(const Forward& forward, const Args&... args) {
+  using Description = typename Primitive::primitive_desc;
+#if DNNL_VERSION_MAJOR >= 3
+  return without_reference(Description(cpu(), args..., forward, attributes()));
+#else
+  return without_reference(Description(typename Primitive::desc(args...), attributes(), cpu(), forward));
+#endif
+}
+// From one layout to another.
+dnnl::reorder::primitive_desc describe_reorder(const Desc& from, const Desc& to,
+                                               const dnnl::primitive_attr& attributes = {});
 
 // Runs a primitive on the calling thread. The C interface, for oneDNN's C++ one makes a map of the arguments.
 void execute(const dnnl::primitive& primitive, std::initializer_list<dnnl_exec_arg_t> args);
@@ -170,6 +204,19 @@ void checked(const char* who, Fn&& fn) {
                                static_cast<int>(error.status));
   }
 }
+
+// What was found out about geometries, such as whether there is a primitive for one. Bounded: all is forgotten when it
+// is full. Safe on several threads.
+class Findings {
+ public:
+  using Question = std::vector<int64_t>;
+  bool get(const Question& question, const std::function<bool()>& find_out);
+
+ private:
+  static constexpr size_t kMost = 4096;
+  std::mutex mutex_;
+  std::map<Question, bool> known_;
+};
 
 // While it lives, primitives are made for one thread and run on one.
 class OneThread {

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 
+#include "base/settings.h"
+#include "base/tuple_text.h"
+#include "ops/blocked/winograd_conv.h"
+
 namespace loomix::ops {
 namespace onednn {
 namespace {
@@ -14,7 +18,7 @@ dnnl::memory::data_type type_of(DType dtype) {
 }
 
 // Too many zeros in the last blocks are not worth it.
-constexpr double kMostPadding = 1.4;
+double most_padding() { return channel_block() == 16 ? 1.4 : 1.15; }
 
 double padding(int64_t channels) {
   const int64_t block = channel_block();
@@ -33,6 +37,7 @@ int64_t images_of(const ConvGeometry& g, int64_t pixels) {
 
 bool is_for_winograd(const ConvGeometry& g) {
   constexpr int64_t kFewestPixels = 49;
+  if (has_winograd_conv()) return winograd_conv_pays(g, false);
   if (channel_block() != 16 || g.groups > 1 || g.channels < 32 || g.filters < 32) return false;
   for (int i = 1; i < 3; ++i) {
     if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilate[i] != 1 || g.pad[i] > 1) return false;
@@ -48,17 +53,19 @@ int64_t training_images(const ConvGeometry& g, bool winograd) {
 
 bool is_for_winograd_in_training(const ConvGeometry& g) {
   constexpr int64_t kFewestPixels = 300;
+  if (has_winograd_conv()) return winograd_conv_pays(g, true);
   return is_for_winograd(g) && training_images(g, true) * g.out_size() >= kFewestPixels;
 }
 
 bool is_worth_blocks(const ConvGeometry& g, bool data_is_blocked) {
+  constexpr int64_t kLargestDepthwise = 64;  // places of a filter
   if (g.groups > 1) {
-    return is_depthwise(g) ? padding(g.groups) <= kMostPadding
+    return is_depthwise(g) ? padding(g.groups) <= most_padding() && g.kernel_size() <= kLargestDepthwise
                            : g.channels % channel_block() == 0 && g.filters % channel_block() == 0;
   }
-  if (padding(g.filters) > kMostPadding) return false;
+  if (padding(g.filters) > most_padding()) return false;
   if (takes_plain_data(g, data_is_blocked)) return true;
-  return padding(g.channels) <= kMostPadding;
+  return padding(g.channels) <= most_padding();
 }
 
 // A network's first layer, which oneDNN has kernels for.
@@ -76,6 +83,18 @@ Desc plain_weight_desc(const Params& p, const ConvGeometry& g, int64_t filters) 
   dnnl::memory::dims dims{filters / groups, g.channels, g.kernel[1], g.kernel[2]};
   if (g.groups > 1) dims.insert(dims.begin(), groups);
   return {dims, type_of(p.dtype), g.groups > 1 ? Tag::goihw : Tag::oihw};
+}
+
+void explain_refusal(const Params& p, const dnnl::error& error) {
+  constexpr const char* kPasses[] = {"Convolution", "_backward_Convolution_data",
+                                     "_backward_Convolution_weight"};
+  explain_once(
+      "dispatch",
+      fmt::format("{}: no blocks for {} {}, kernel {}, stride {}, dilate {}, {} filters in {} groups: "
+                  "oneDNN says '{}'",
+                  kPasses[static_cast<size_t>(p.pass)], name_of(p.dtype), tuple_text(p.image),
+                  tuple_text(p.kernel), tuple_text(p.stride), tuple_text(p.dilate), p.num_filter, p.num_group,
+                  error.message));
 }
 
 // Arithmetic, or where each channel is a group, moving the data.

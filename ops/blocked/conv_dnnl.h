@@ -36,6 +36,9 @@ Desc plain_weight_desc(const BlockedConvParams& p, const ConvGeometry& g, int64_
 // The weight as the forward pass wants it.
 Desc forward_weight(const BlockedConvParams& p);
 
+// For LOOMIX_EXPLAIN=dispatch: why such a convolution does not run in blocks.
+void explain_refusal(const BlockedConvParams& p, const dnnl::error& error);
+
 // Arithmetic, or where each channel is a group, moving the data.
 double blocked_conv_cost(const BlockedConvParams& p, const KernelSpec& spec);
 

@@ -9,6 +9,7 @@
 #include "base/tuple_text.h"
 #include "ops/blocked/conv_dnnl.h"
 #include "ops/blocked/sliced_reorder_dnnl.h"
+#include "ops/blocked/winograd_conv.h"
 #include "ops/families.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
@@ -59,8 +60,8 @@ struct Plan {
     const auto strides = pair(g.stride), pads = pair(g.pad);
     auto dilates = pair(g.dilate);
     for (auto& step : dilates) --step;
-    const auto forward = describe<dnnl::convolution_forward>(dnnl::prop_kind::forward_training, how, data,
-                                                             any, out, strides, dilates, pads, pads);
+    const auto forward = describe_hint<dnnl::convolution_forward>(
+        dnnl::prop_kind::forward_training, how, data, any, out, strides, dilates, pads, pads);
     const auto finish = [&]<class Of>(const auto& d, const Desc& of_weight, Of*) {
       weight = of_weight;
       scratchpad = d.scratchpad_desc();
@@ -84,7 +85,8 @@ std::optional<Plan> find_plan(const Params& p) {
   const OneThread one_thread;
   try {
     return Plan(p);
-  } catch (const dnnl::error&) {  // oneDNN has no such kernel
+  } catch (const dnnl::error& error) {  // oneDNN has no such kernel
+    explain_refusal(p, error);
     return {};
   }
 }
@@ -285,6 +287,13 @@ std::optional<Params> gradient_params(const ConvolutionParams& p, ConvPass pass,
   if (!is_worth_blocks(g, data_is_blocked) || (dilated && (strided || g.groups > 1))) return {};
   blocked.winograd = dtype == DType::float32 && is_for_winograd_in_training(g) &&
                      (pass != ConvPass::weight || is_small_enough(g));
+  if (has_winograd_conv()) {
+    blocked.winograd = dtype == DType::float32 &&
+                       (pass == ConvPass::weight ? winograd_gradient_pays(g) : winograd_conv_pays(g, true));
+    if (pass == ConvPass::data) blocked.weight_size = winograd_conv_weight_size(g);
+    if (blocked.winograd) return blocked;
+    blocked.weight_size = 1;
+  }
   auto plan = find_plan(blocked);
   if (!plan && blocked.winograd) {
     blocked.winograd = false;
@@ -380,6 +389,7 @@ void register_blocked_conv_gradients(OpTable& table) {
       .cost(blocked_conv_cost);
   table.refine<ConvolutionParams>("_backward_Convolution_data").blocked_form(data_form);
   table.refine<ConvolutionParams>("_backward_Convolution_weight").blocked_form(weight_form_of);
+  add_winograd_gradient_kernels(table);
   table.prepared_kernel<Params, Checked<Params, TrainingWeight>>("_blocked_training_weight",
                                                                  "blocked_training_weight_dnnl");
   table.prepared_kernel<Params, Checked<Params, ToData>>("_backward_blocked_conv_data",

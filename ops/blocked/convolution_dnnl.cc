@@ -12,6 +12,7 @@
 #include "base/settings.h"
 #include "base/tuple_text.h"
 #include "ops/blocked/conv_dnnl.h"
+#include "ops/blocked/winograd_conv.h"
 #include "ops/blocked/winograd_form_dnnl.h"
 #include "ops/families.h"
 #include "ops/isa.h"
@@ -21,20 +22,11 @@
 
 namespace loomix::ops {
 
-namespace {
-
-bool has(dnnl::cpu_isa needed) {
-  static const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  return (isa & static_cast<unsigned>(needed)) == static_cast<unsigned>(needed);
-}
-
-}  // namespace
-
-int64_t channel_block() { return has(dnnl::cpu_isa::avx512_core) ? 16 : 8; }
-bool has_blocked_convolution() { return settings().dnnl && has(dnnl::cpu_isa::avx2); }
+int64_t channel_block() { return onednn::has(dnnl::cpu_isa::avx512_core) ? 16 : 8; }
+bool has_blocked_convolution() { return onednn::is_on() && onednn::has(dnnl::cpu_isa::avx2); }
 std::string convolution_library() {
   const dnnl_version_t& version = *dnnl_version();
-  return fmt::format("oneDNN {}.{}.{}", version.major, version.minor, version.patch);
+  return fmt::format("oneDNN {}.{}.{} by {}", version.major, version.minor, version.patch, channel_block());
 }
 bool is_blocked_type(DType dtype) {
   return dtype == DType::float32 || (dtype == DType::bfloat16 && onednn::multiplies_bfloat16());
@@ -192,9 +184,20 @@ Plan make_plan(const Params& p) {
 std::optional<Plan> find_plan(const Params& p) {
   try {
     return make_plan(p);
-  } catch (const dnnl::error&) {  // oneDNN has no such kernel
+  } catch (const dnnl::error& error) {  // oneDNN has no such kernel
+    explain_refusal(p, error);
     return {};
   }
+}
+
+// Whether it runs without oneDNN.
+bool is_own(const Params& p) { return p.winograd && has_winograd_conv(); }
+
+// How many elements the weight takes; none: there is no such kernel.
+std::optional<int64_t> weight_size_of(const Params& p) {
+  if (is_own(p)) return winograd_conv_weight_size(ConvGeometry(p, p.image));
+  const auto plan = find_plan(p);
+  return plan ? std::optional(plan->weight_size) : std::nullopt;
 }
 
 std::byte* bytes_of(const TensorView& view) { return static_cast<std::byte*>(view.data); }
@@ -221,6 +224,7 @@ std::string order_of(const Desc& weight, int axes) {
 // Parts lie one behind the other as the whole does, since they are whole blocks of the outermost axis. What Winograd's method
 // wants depends on the image.
 std::string form_of(const Params& p) {
+  if (is_own(p)) return fmt::format("{} in tiles, {} filters", p.weight_size, p.num_filter);
   if (p.winograd) return {};
   const Plan plan = make_plan(p);
   const int axes = plan.geometry.groups > 1 ? 5 : 4;
@@ -240,7 +244,7 @@ class ChangedWeight final : public KernelState {
       Step& step = steps_.emplace_back();
       step.tiles = winograd_form(of.weight);
       if (step.tiles) continue;
-      const dnnl::reorder::primitive_desc d(cpu(), from(of), cpu(), to(of), attributes());
+      const auto d = describe_reorder(from(of), to(of), attributes());
       step.run = dnnl::reorder(d);
       step.scratchpad = d.scratchpad_desc();
       scratch_bytes = std::max(scratch_bytes, static_cast<size_t>(floats(step.scratchpad)) * sizeof(float));
@@ -378,6 +382,7 @@ Ref<const AttrsBase> close(const Params& p, Closing closing) {
   Params added = p;
   added.add = true;
   Ref<const AttrsBase> closed = closing ? clamped(p, *closing) : make_attrs(std::move(added));
+  if (is_own(p)) return closed;
   const auto plan = find_plan(closed->as<Params>());
   if (!plan || !plan->has_weights_of(make_plan(p))) return {};  // the weight is ready already
   return closed;
@@ -407,10 +412,10 @@ std::optional<Params> blocked_params(const ConvolutionParams& p, const KernelSpe
 // None: oneDNN has no such kernel, or the weight that is held for it takes too much memory.
 std::optional<BlockedForm> form_with(Params blocked, const KernelSpec& spec) {
   using Input = BlockedForm::Input;
-  const auto plan = find_plan(blocked);
+  const auto size = weight_size_of(blocked);
   const auto most = settings().held_weights * static_cast<double>(spec.in[1].shape.size());
-  if (!plan || (!spec.training && static_cast<double>(plan->weight_size) > most)) return {};
-  blocked.weight_size = plan->weight_size;
+  if (!size || (!spec.training && static_cast<double>(*size) > most)) return {};
+  blocked.weight_size = *size;
   BlockedForm form{"_blocked_convolution",
                    {},
                    {Input::blocked, Input::prepared},
@@ -466,7 +471,7 @@ const char* undoing_operator(const OpDef& op, const AttrsBase& attrs) {
   if (op.name != kPrepare) return nullptr;
   const auto& p = attrs.as<Params>();
   const auto can = [](const Primitive& of) { return winograd_form(of.weight).has_value(); };
-  return !p.winograd || std::ranges::all_of(make_plan(p).primitives, can) ? kUndo : nullptr;
+  return !p.winograd || is_own(p) || std::ranges::all_of(make_plan(p).primitives, can) ? kUndo : nullptr;
 }
 
 void register_blocked_conv(OpTable& table) {
@@ -490,6 +495,7 @@ void register_blocked_conv(OpTable& table) {
   table.refine<ConvolutionParams>("Convolution")
       .blocked_form(blocked_convolution)
       .blocked_ways(ways_of_convolution);
+  add_winograd_conv_kernels(table);
   table.prepared_kernel<Params, Checked<Params, ChangedWeight<false>>>(kPrepare, "blocked_weight_dnnl");
   table.prepared_kernel<Params, Checked<Params, ChangedWeight<true>>>(kUndo, "plain_weight_dnnl");
   table.prepared_kernel<Params, Checked<Params, BlockedConvolution>>("_blocked_convolution",

@@ -66,8 +66,7 @@ SlicedReorder::SlicedReorder(const Desc& plain, const Desc& inner, To to)
     }
   }
   const bool to_inner = to == To::inner;
-  const dnnl::reorder::primitive_desc d(cpu(), to_inner ? plain_ : inner_, cpu(), to_inner ? inner_ : plain_,
-                                        attributes());
+  const auto d = describe_reorder(to_inner ? plain_ : inner_, to_inner ? inner_ : plain_, attributes());
   reorder_ = dnnl::reorder(d);
   scratchpad_ = d.scratchpad_desc();
   scratch_bytes_ = static_cast<size_t>(floats(scratchpad_)) * sizeof(float);

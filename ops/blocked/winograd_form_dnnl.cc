@@ -21,6 +21,8 @@ std::optional<WinogradForm> winograd_form(const onednn::Desc& weight) {
   form.tile = d.alpha;
   form.filters = d.oc;
   form.channels = d.ic;
+  form.filter_step = form.channels * 9;
+  form.channel_step = 9;
   form.inner_blocks = d.oc2_block;
   // The formats' names list the axes from the outermost: a of tiles, O and I blocks of filters and channels (outer blocks with
   // B), o and i inside of them.

@@ -51,20 +51,30 @@ struct Place {
   int64_t plain, tiles;
   Place(const WinogradForm& form, int64_t part) {
     const int64_t blocks = form.channels / kBlock, to = part / blocks, from = part % blocks;
-    plain = (to * form.channels + from) * kBlock * kValues;
+    plain = (to * form.filter_step + from * form.channel_step) * kBlock;
     tiles = to / form.inner_blocks * form.outer + to % form.inner_blocks * form.inner +
             from / form.blocks_of_channels * form.far + from % form.blocks_of_channels * form.near;
   }
 };
 
+// Calls change(an element of g, that of the weight) for all of a part.
+template <class Weight, class Change>
+void each_place(const WinogradForm& form, Weight* weight, float (&g)[kBlock * kValues][kBlock],
+                Change change) {
+  for (int64_t filter = 0; filter < kBlock; ++filter) {
+    for (int64_t channel = 0; channel < kBlock; ++channel) {
+      Weight* const from = weight + filter * form.filter_step + channel * form.channel_step;
+      for (int64_t i = 0; i < kValues; ++i)
+        change(g[channel * kValues + i][filter], from[form.turned ? kValues - 1 - i : i]);
+    }
+  }
+}
+
 template <int kTile>
 void transform(const WinogradForm& form, int64_t part, const float* weight, float* out) {
   const Place begin(form, part);
   alignas(64) float g[kBlock * kValues][kBlock];  // by channel and place, then by filter
-  for (int64_t filter = 0; filter < kBlock; ++filter) {
-    const float* const row = weight + begin.plain + filter * form.channels * kValues;
-    for (int64_t i = 0; i < kBlock * kValues; ++i) g[i][filter] = row[i];
-  }
+  each_place(form, weight + begin.plain, g, [](float& to, const float& from) { to = from; });
   for (int64_t channel = 0; channel < kBlock; ++channel) {
     Filters at[3][3], half[kTile][3], value;
     std::memcpy(at, g[channel * kValues], sizeof at);
@@ -98,10 +108,7 @@ void restore(const WinogradForm& form, int64_t part, const float* tiles, float* 
       interpolate<kTile>(half[0][x], half[1][x], half[2][x], half[3][x], at[0][x], at[1][x], at[2][x]);
     std::memcpy(g[channel * kValues], at, sizeof at);
   }
-  for (int64_t filter = 0; filter < kBlock; ++filter) {
-    float* const row = weight + begin.plain + filter * form.channels * kValues;
-    for (int64_t i = 0; i < kBlock * kValues; ++i) row[i] = g[i][filter];
-  }
+  each_place(form, weight + begin.plain, g, [](float& from, float& to) { to = from; });
 }
 
 constexpr WinogradLoops kLoops = {

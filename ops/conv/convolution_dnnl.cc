@@ -3,7 +3,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/settings.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/elemwise/apply.h"
 #include "ops/isa.h"
@@ -37,8 +36,11 @@ struct Problem {
   dnnl::memory::data_type type;
   dnnl::memory::dims data, weight, out, strides, dilates, pads, pads_behind;
 
-  Problem(Pass which, dnnl::memory::data_type element, bool bias, const ConvGeometry& g, int64_t images)
-      : pass(which), with_bias(bias), type(element) {
+  // `element` is float32, or bfloat16 where the processor multiplies it.
+  Problem(Pass which, DType element, bool bias, const ConvGeometry& g, int64_t images)
+      : pass(which),
+        with_bias(bias),
+        type(element == DType::float32 ? kFloat : dnnl::memory::data_type::bf16) {
     const int first = g.in[0] == 1 && g.out[0] == 1 && g.kernel[0] == 1 ? 1 : 0;  // one axis runs as two
     const auto append = [&](dnnl::memory::dims lead, const int64_t* sizes) {
       lead.insert(lead.end(), sizes + first, sizes + 3);
@@ -61,58 +63,65 @@ struct Problem {
   }
 };
 
+// Calls use(its description, data, weight, output as it wants them), or throws where oneDNN has no such primitive.
+template <class Use>
+void describe_pass(const Problem& p, algorithm how, Use&& use) {
+  const auto any = [&](const dnnl::memory::dims& dims) { return Desc(dims, p.type, Tag::any); };
+  const Desc data = any(p.data), weight = any(p.weight), out = any(p.out), bias({p.out[1]}, p.type, Tag::a);
+  const Desc weight_sums(p.weight, kFloat, Tag::any);  // in float32, whatever the type
+  // As in training, for else the Winograd kernel wants weights in a layout that is slow to make.
+  constexpr auto kKind = dnnl::prop_kind::forward_training;
+  using Forward = dnnl::convolution_forward;
+  using ToData = dnnl::convolution_backward_data;
+  using ToWeight = dnnl::convolution_backward_weights;
+  if (p.pass == Pass::forward) {
+    const auto d = p.with_bias ? describe<Forward>(kKind, how, data, weight, bias, out, p.strides, p.dilates,
+                                                   p.pads, p.pads_behind)
+                               : describe<Forward>(kKind, how, data, weight, out, p.strides, p.dilates,
+                                                   p.pads, p.pads_behind);
+    return use.template operator()<Forward>(d, d.src_desc(), d.weights_desc(), d.dst_desc());
+  }
+  const auto hint =
+      describe_hint<Forward>(kKind, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads_behind);
+  if (p.pass == Pass::data) {
+    const auto d =
+        describe_backward<ToData>(hint, how, data, weight, out, p.strides, p.dilates, p.pads, p.pads_behind);
+    use.template operator()<ToData>(d, d.diff_src_desc(), d.weights_desc(), d.diff_dst_desc());
+  } else {
+    const auto d = describe_backward<ToWeight>(hint, how, data, weight_sums, out, p.strides, p.dilates,
+                                               p.pads, p.pads_behind);
+    use.template operator()<ToWeight>(d, d.src_desc(), d.diff_weights_desc(), d.diff_dst_desc());
+  }
+}
+
 Plan make_plan(const Problem& p, algorithm how) {
   const auto plain = [&](const dnnl::memory::dims& dims) {
     constexpr Tag kTags[] = {Tag::abcd, Tag::abcde, Tag::abcdef};
     return Desc(dims, p.type, kTags[dims.size() - 4]);
   };
-  const auto any = [&](const dnnl::memory::dims& dims) { return Desc(dims, p.type, Tag::any); };
-  const Desc data = any(p.data), weight = any(p.weight), out = any(p.out);
-  const Desc weight_sums(p.weight, kFloat, Tag::any);  // in float32, whatever the type
   Plan plan;
   plan.bias = Desc({p.out[1]}, p.type, Tag::a);
-  const auto finish = [&](const auto& d, const Desc& of_data, const Desc& of_weight, const Desc& of_out) {
-    plan.data = Place(plain(p.data), of_data);
-    plan.weight = Place(plain(p.weight), of_weight);
-    plan.out = Place(plain(p.out), of_out);
-    plan.scratchpad = d.scratchpad_desc();
-  };
-  // As in training, for else the Winograd kernel wants weights in a layout that is slow to make.
-  constexpr auto kKind = dnnl::prop_kind::forward_training;
-  using ForwardOf = dnnl::convolution_forward;
-  using DataOf = dnnl::convolution_backward_data;
-  using WeightOf = dnnl::convolution_backward_weights;
-  const auto forward = p.with_bias ? describe<ForwardOf>(kKind, how, data, weight, plan.bias, out, p.strides,
-                                                         p.dilates, p.pads, p.pads_behind)
-                                   : describe<ForwardOf>(kKind, how, data, weight, out, p.strides, p.dilates,
-                                                         p.pads, p.pads_behind);
-  if (p.pass == Pass::forward) {
-    finish(forward, forward.src_desc(), forward.weights_desc(), forward.dst_desc());
-    plan.run = ForwardOf(forward);
-  } else if (p.pass == Pass::data) {
-    const auto d = describe_backward<DataOf>(forward, how, data, weight, out, p.strides, p.dilates, p.pads,
-                                             p.pads_behind);
-    finish(d, d.diff_src_desc(), d.weights_desc(), d.diff_dst_desc());
-    plan.run = DataOf(d);
-  } else {
-    const auto d = describe_backward<WeightOf>(forward, how, data, weight_sums, out, p.strides, p.dilates,
-                                               p.pads, p.pads_behind);
-    finish(d, d.src_desc(), d.diff_weights_desc(), d.diff_dst_desc());
-    plan.run = WeightOf(d);
-  }
+  describe_pass(
+      p, how,
+      [&]<class Primitive>(const auto& d, const Desc& of_data, const Desc& of_weight, const Desc& of_out) {
+        plan.data = Place(plain(p.data), of_data);
+        plan.weight = Place(plain(p.weight), of_weight);
+        plan.out = Place(plain(p.out), of_out);
+        plan.scratchpad = d.scratchpad_desc();
+        plan.run = Primitive(d);
+      });
   return plan;
 }
 
-Plan make_plan(Pass pass, algorithm how, dnnl::memory::data_type type, bool bias, const ConvGeometry& g,
-               int64_t images) {
-  const Problem problem(pass, type, bias, g, images);
-  if (how == kDirect) return make_plan(problem, how);
+bool has_primitive(const Problem& p, algorithm how) {
+  const OneThread one_thread;
   try {
-    return make_plan(problem, how);
+    describe_pass(p, how, []<class>(const auto&...) {});
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
-    return make_plan(problem, kDirect);
+    return false;
   }
+  return true;
 }
 
 // The batch is cut into equal pieces, at least four where that is possible. Winograd's method transforms the weights for
@@ -148,14 +157,12 @@ class PreparedConvolution : public KernelState {
   static constexpr const char* kOperator = "Convolution";
 
  protected:
-  // `type` is float32, or bfloat16 where the processor multiplies it.
   PreparedConvolution(Pass pass, algorithm how, DType type, bool bias, const ConvGeometry& g, int cores)
       : images_(images_at_once(how, g)),
         count_(g.batch / images_),
         data_step_(images_ * g.groups * g.channels * g.in_size()),
         out_step_(images_ * g.groups * g.filters * g.out_size()),
-        plan_(make_plan(pass, how, type == DType::float32 ? kFloat : dnnl::memory::data_type::bf16, bias, g,
-                        images_)),
+        plan_(make_plan(Problem(pass, type, bias, g, images_), how)),
         slots_(static_cast<int>(std::min<int64_t>(std::min(cores, ScratchSlots::kMost), count_))) {}
 
   void need(int64_t shared, int64_t extra) {
@@ -352,6 +359,8 @@ Support winograd_pays(Pass pass, const ConvGeometry& g) {
   return Support::yes();
 }
 
+constexpr int64_t kLargestDepthwise = 64;  // places of a filter of one channel
+
 Support direct_pays(Pass pass, const ConvGeometry& g) {
   const bool dilated = g.dilate[0] > 1 || g.dilate[1] > 1 || g.dilate[2] > 1;
   const bool strided = g.stride[0] > 1 || g.stride[1] > 1 || g.stride[2] > 1;
@@ -360,6 +369,8 @@ Support direct_pays(Pass pass, const ConvGeometry& g) {
   }
   if (g.groups > 1) {
     const bool depthwise = g.channels == 1 && g.filters == 1;
+    if (depthwise && (g.kernel_size() == 1 || g.kernel_size() > kLargestDepthwise))
+      return Support::slower("for filters of that size it is not faster");
     const double waste = static_cast<double>(padded(g.groups)) / static_cast<double>(g.groups);
     const int64_t unit = pass == Pass::data ? 4 : 8;
     if (depthwise ? waste <= 1.35 : g.channels % unit == 0 && g.filters % unit == 0) return Support::yes();
@@ -381,6 +392,22 @@ Support direct_pays(Pass pass, const ConvGeometry& g) {
   return Support::yes();
 }
 
+bool has_primitive(Pass pass, algorithm how, DType type, bool bias, const ConvGeometry& g) {
+  static auto& findings = *new Findings();  // outlives all threads that choose kernels
+  const int64_t images = images_at_once(how, g);
+  Findings::Question question = {static_cast<int64_t>(pass),
+                                 static_cast<int64_t>(how),
+                                 static_cast<int64_t>(type),
+                                 bias ? 1 : 0,
+                                 images,
+                                 g.groups,
+                                 g.channels,
+                                 g.filters};
+  for (const auto* sizes : {g.in, g.out, g.kernel, g.stride, g.dilate, g.pad})
+    question.insert(question.end(), sizes, sizes + 3);
+  return findings.get(question, [&] { return has_primitive(Problem(pass, type, bias, g, images), how); });
+}
+
 template <class P>
 Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DType type) {
   if (type == DType::float32) {
@@ -400,9 +427,12 @@ Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DT
   constexpr double kFlopsOfOneCore = 2e6;
   const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size()) *
                        static_cast<double>(g.depth());
-  const Support support = how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
+  Support support = how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
   if (support.is_able && g.batch / images_at_once(how, g) < kFewestPieces && flops > kFlopsOfOneCore)
-    return Support::slower("the batch has too few pieces");
+    support = Support::slower("the batch has too few pieces");
+  const bool with_bias = pass == Pass::forward && operands_of(p, pass, spec.in).bias;
+  if (support.is_able && !has_primitive(pass, how, type, with_bias, g))
+    return Support::no("oneDNN has no kernel for it, or only loops for reference");
   return support;
 }
 
@@ -431,14 +461,14 @@ void add(OpTable& table, const std::string& op) {
 }  // namespace
 
 void kernels_conv_dnnl(OpTable& table) {
-  if (!settings().dnnl) return;
+  if (!is_on()) return;
   add<ConvolutionParams, Forward>(table, "Convolution");
   add<ConvolutionV1Params, Forward>(table, "Convolution_v1");
   add<DeconvolutionParams, ToData>(table, "Deconvolution");
 }
 
 void gradients_conv_dnnl(OpTable& table) {
-  if (!settings().dnnl) return;
+  if (!is_on()) return;
   add<ConvolutionParams, ToData>(table, "_backward_Convolution_data");
   add<ConvolutionParams, ToWeight>(table, "_backward_Convolution_weight");
   add<ConvolutionV1Params, ToData>(table, "_backward_Convolution_v1_data");

@@ -55,11 +55,7 @@ struct Plan {
       sum.append_sum(1.0f);
       how.set_post_ops(sum);
     }
-#if DNNL_VERSION_MAJOR >= 3
-    const dnnl::matmul::primitive_desc d(cpu(), a, b, bias, c, how);
-#else
-    const dnnl::matmul::primitive_desc d(dnnl::matmul::desc(a, b, bias, c), how, cpu());
-#endif
+    const auto d = describe_with<dnnl::matmul>(how, a, b, bias, c);
     scratchpad = d.scratchpad_desc();
     run = dnnl::matmul(d);
   }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/settings.h"
 #include "ops/pool/pooling.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
@@ -36,6 +35,7 @@ struct Plan {
   dnnl::primitive run;
 };
 
+// Throws where oneDNN has no such primitive.
 Plan make_plan(algorithm how, const PoolGeometry& g, int64_t planes, bool backward) {
   const int first = g.in[0] == 1 && g.out[0] == 1 && g.kernel[0] == 1 ? 1 : 0;  // one axis runs as two
   const auto axes = [&](const int64_t* sizes) { return dnnl::memory::dims(sizes + first, sizes + 3); };
@@ -51,17 +51,19 @@ Plan make_plan(algorithm how, const PoolGeometry& g, int64_t planes, bool backwa
   Plan plan;
   plan.data = plain(g.in);
   plan.out = plain(g.out);
-  const auto kind = backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  const auto forward = describe<Forward>(kind, how, plan.data, plan.out, axes(g.stride), axes(g.kernel),
-                                         axes(dilate), axes(g.pad), axes(after));
   if (backward) {
-    const auto d = describe_backward<Backward>(forward, how, plan.data, plan.out, axes(g.stride),
-                                               axes(g.kernel), axes(dilate), axes(g.pad), axes(after));
+    const auto hint =
+        describe_hint<Forward>(dnnl::prop_kind::forward_training, how, plan.data, plan.out, axes(g.stride),
+                               axes(g.kernel), axes(dilate), axes(g.pad), axes(after));
+    const auto d = describe_backward<Backward>(hint, how, plan.data, plan.out, axes(g.stride), axes(g.kernel),
+                                               axes(dilate), axes(g.pad), axes(after));
     plan.run = Backward(d);
     plan.scratchpad = d.scratchpad_desc();
   } else {
-    plan.run = Forward(forward);
-    plan.scratchpad = forward.scratchpad_desc();
+    const auto d = describe<Forward>(dnnl::prop_kind::forward_inference, how, plan.data, plan.out,
+                                     axes(g.stride), axes(g.kernel), axes(dilate), axes(g.pad), axes(after));
+    plan.run = Forward(d);
+    plan.scratchpad = d.scratchpad_desc();
   }
   return plan;
 }
@@ -181,6 +183,23 @@ class PoolingBackwardDnnl final : public PreparedPooling {
   }
 };
 
+bool has_primitive(algorithm how, const PoolGeometry& g, bool backward) {
+  static auto& findings = *new Findings();  // outlives all threads that choose kernels
+  Findings::Question question = {static_cast<int64_t>(how), backward ? 1 : 0, g.batch * g.channels};
+  for (const auto* sizes : {g.in, g.out, g.kernel, g.stride, g.pad})
+    question.insert(question.end(), sizes, sizes + 3);
+  return findings.get(question, [&] {
+    const OneThread one_thread;
+    try {
+      Pieces(how, g, backward);
+    } catch (const dnnl::error& error) {
+      if (error.status != dnnl_unimplemented) throw;
+      return false;
+    }
+    return true;
+  });
+}
+
 template <int data>
 Support accepts(const PoolingParams& p, const KernelSpec& spec) {
   if (spec.in[data].dtype != DType::float32) return Support::no("it is for float32");
@@ -198,19 +217,21 @@ Support accepts(const PoolingParams& p, const KernelSpec& spec) {
       return Support::no("windows are cut at the end");
     }
   }
+  if (!has_primitive(algorithm_of(p), g, data == 1))
+    return Support::no("oneDNN has no kernel for it, or only loops for reference");
   return Support::yes();
 }
 
 }  // namespace
 
 void kernels_pool_dnnl(OpTable& table) {
-  if (!settings().dnnl) return;
+  if (!is_on()) return;
   using P = PoolingParams;
   table.prepared_kernel<P, Checked<P, PoolingDnnl>, accepts<0>>("Pooling", "pooling_dnnl");
 }
 
 void gradients_pool_dnnl(OpTable& table) {
-  if (!settings().dnnl) return;
+  if (!is_on()) return;
   using P = PoolingParams;
   table.prepared_kernel<P, Checked<P, PoolingBackwardDnnl>, accepts<1>>("_backward_Pooling_mean",
                                                                         "pooling_mean_backward_dnnl");
