@@ -18,24 +18,36 @@ struct Leading {
 
 inline constexpr double kFlopsForTeam = 400'000;  // smaller products are faster on one thread
 
+// What decides the number of blocks. A kernel that sums the last rows or columns of its block in another way, as OpenBLAS's
+// and oneDNN's for AVX2 do, needs the same blocks for any number of cores, or results would differ.
+enum class CutBy { cores, shape };
+
+inline int64_t blocks_wanted(CutBy by, const MatMul& s, int cores) {
+  constexpr int64_t kBlocksPerCore = 2;  // each packs its rows of A and columns of B
+  constexpr double kFlopsOfBlock = 16e6;
+  const double flops = 2.0 * static_cast<double>(s.m * s.n) * static_cast<double>(s.k);
+  if (flops < kFlopsForTeam) return 1;
+  if (by == CutBy::shape) return std::clamp<int64_t>(static_cast<int64_t>(flops / kFlopsOfBlock), 4, 16);
+  return cores == 1 ? 1 : cores * kBlocksPerCore;
+}
+
 // A product as blocks, each by `gemm(shape, leading, a, b, c)` on one thread. Blocks wait for no one, where the threads of
 // one BLAS call wait for each other at every panel, which costs a multiple when something else wants a core.
 template <class T, class Gemm>
-void gemm_by_blocks(const MatMul& s, const T* a, const T* b, T* c, engine::RunContext& context, Gemm&& gemm) {
+void gemm_by_blocks(const MatMul& s, const T* a, const T* b, T* c, engine::RunContext& context, CutBy by,
+                    Gemm&& gemm) {
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) {
     if (!s.add) std::fill_n(c, s.m * s.n, T{0});
     return;
   }
-  constexpr int64_t kUnit = 32;          // blocks begin at full vectors
-  constexpr int64_t kBlocksPerCore = 2;  // each packs its rows of A and columns of B
+  constexpr int64_t kUnit = 32;  // blocks begin at full vectors
   const Leading ld{s.transpose_a ? s.m : s.k, s.transpose_b ? s.k : s.n, s.n};
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n);
   engine::set_omp_threads(1);
-  if (context.cores == 1 || 2.0 * m * n * static_cast<double>(s.k) < kFlopsForTeam) {
+  if (const int64_t wanted = blocks_wanted(by, s, context.cores); wanted == 1) {
     gemm(s, ld, a, b, c);
   } else {
-    const int64_t wanted = context.cores * kBlocksPerCore;
     const auto units = [](int64_t length) { return (length + kUnit - 1) / kUnit; };
     const int64_t rows = std::clamp<int64_t>(std::llround(std::sqrt(static_cast<double>(wanted) * m / n)), 1,
                                              std::min(wanted, units(s.m)));

@@ -30,7 +30,7 @@ void matmul_cblas(const MatMul& s, DType dtype, const void* a, const void* b, vo
                   engine::RunContext& context) {
   dispatch_real(dtype, "matmul", [&]<class T>(Type<T>) {
     gemm_by_blocks(s, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c), context,
-                   block_cblas<T>);
+                   CutBy::shape, block_cblas<T>);
   });
 }
 

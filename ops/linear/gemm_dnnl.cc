@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <oneapi/dnnl/dnnl.h>
-
 #include "base/error.h"
 #include "ops/linear/gemm_blocks.h"
+#include "ops/primitive_dnnl.h"
 
 namespace loomix::ops {
 namespace {
@@ -22,7 +21,7 @@ void matmul_dnnl(const MatMul& s, DType dtype, const void* a, const void* b, voi
   LOOMIX_CHECK(dtype == DType::float32, TypeError, "[matmul] oneDNN's product is for float32, not {}.",
                name_of(dtype));
   gemm_by_blocks(s, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c),
-                 context, block_dnnl);
+                 context, onednn::has(dnnl::cpu_isa::avx512_core) ? CutBy::cores : CutBy::shape, block_dnnl);
 }
 
 }  // namespace loomix::ops

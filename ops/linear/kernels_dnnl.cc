@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/settings.h"
 #include "ops/families.h"
 #include "ops/linear/product_list.h"
+#include "ops/primitive_dnnl.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
-Support is_float(const KernelSpec& spec) {
-  return spec.out[0].dtype == DType::float32 ? Support::yes() : Support::no("not float32");
+template <class P, ProductOf<P> product_of>
+Support pays(const P& p, const KernelSpec& spec) {
+  if (spec.out[0].dtype != DType::float32) return Support::no("not float32");
+  // Without AVX-512 oneDNN reads B in place: (100, 1024) by (1024, 1024) takes twice as long as by BLAS.
+  constexpr int64_t kFar = 256, kDeep = 256;  // floats between rows, and how many rows
+  if (!onednn::has(dnnl::cpu_isa::avx512_core)) {
+    const MatMul shape = product_of(p, spec.in, spec.out).shape;
+    if (!shape.transpose_b && shape.n % kFar == 0 && shape.k >= kDeep)
+      return Support::slower("rows of the second matrix meet in one set of the cache");
+  }
+  return Support::yes();
 }
 
 }  // namespace
 
 void kernels_linear_dnnl(OpTable& table) {
-  if (!settings().dnnl) return;
+  if (!onednn::is_on()) return;
   kernels_bfloat16_dnnl(table);
-  table.kernel<fully_connected_forward<matmul_dnnl>, is_float>("FullyConnected", "matmul_dnnl");
+  table.kernel<fully_connected_forward<matmul_dnnl>, pays<FullyConnectedParams, fully_connected_product>>(
+      "FullyConnected", "matmul_dnnl");
   each_product([&]<class P, ProductOf<P> product_of, uint32_t, bool>(const char* op) {
-    table.kernel<product_kernel<P, product_of, matmul_dnnl>, is_float>(op, "matmul_dnnl");
+    table.kernel<product_kernel<P, product_of, matmul_dnnl>, pays<P, product_of>>(op, "matmul_dnnl");
   });
 }
 
