@@ -36,6 +36,7 @@ ELSEWHERE = {
     "HELD_WEIGHTS": ("tests/python/test_prediction.py", "LOOMIX_HELD_WEIGHTS"),
     "RECOMPUTE_SHARE": ("tests/python/test_executor.py", "LOOMIX_RECOMPUTE_SHARE"),
     "TUNE": ("tests/python/test_tuning.py", "LOOMIX_TUNE"),
+    "MAX_CPU_ISA": ("tests/python/test_processors.py", "LOOMIX_MAX_CPU_ISA"),
     "CACHE_DIR": ("tests/python/test_tuning.py", "LOOMIX_CACHE_DIR"),
     "DUMP_PASSES": ("tests/python/test_executor.py", "LOOMIX_DUMP_PASSES"),
     "DUMP_FOLDER": ("tests/python/test_executor.py", "LOOMIX_DUMP_FOLDER"),
