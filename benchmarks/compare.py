@@ -11,6 +11,7 @@ machine, threads, wait policy and commit, to benchmarks/results.json; take.py ta
 """
 
 import argparse
+import contextlib
 import os
 import signal
 import statistics
@@ -86,6 +87,18 @@ def measure(case, frameworks, pythons, args):
     return {worker.framework: worker.seconds for worker in workers}
 
 
+@contextlib.contextmanager
+def busy(count):
+    """So many processes that want a core all the time."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 def show(value):
     """A time with the unit that fits."""
     for unit, scale in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
@@ -135,11 +148,12 @@ def main():
     parser.add_argument(
         "--one-thread", action="store_true", help="one thread, and its processor time: for a busy machine"
     )
+    parser.add_argument("--busy", type=int, default=0, help="so many busy processes run beside it")
     parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results.json")
     parser.add_argument("--slower-than", choices=FRAMEWORKS[1:], help="list the slower cases at the end")
     args = parser.parse_args()
-    if args.save and args.one_thread:
-        parser.error("what is kept is measured with all threads")
+    if args.save and (args.one_thread or args.busy):
+        parser.error("what is kept is measured with all threads, and nothing beside it")
     here = dict.fromkeys(("loomix", "own", "module", "c", "plain"), sys.executable)
     pythons = {**here, **dict(item.split("=", 1) for item in args.python)}
     pythons = {framework: os.path.expanduser(path) for framework, path in pythons.items()}
@@ -154,7 +168,9 @@ def main():
     rows = []
     for case in args.cases or CASES:
         frameworks = [f for f in args.only if f in pythons and f in CASES[case]]
-        rows.append(report(args.group, case, measure(case, frameworks, pythons, args)))
+        with busy(args.busy):
+            seconds = measure(case, frameworks, pythons, args)
+        rows.append(report(args.group, case, seconds))
     if args.slower_than:
         list_slower(rows, args.slower_than)
     if args.save:
