@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ndarray/storage.h"
 
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,11 +121,11 @@ void Storage::allocate_in_task(int64_t bytes) {
 }
 
 void Storage::own_copy() {
-  LOOMIX_INTERNAL_CHECK(pool_ == nullptr && stype_ == StorageType::dense && device_.is_host());
+  LOOMIX_INTERNAL_CHECK(pool_ == nullptr && stype_ == StorageType::dense);
   const void* const from = data_;
   const int64_t bytes = bytes_;
   allocate_in_task(bytes);
-  if (bytes > 0) std::memcpy(data_, from, static_cast<size_t>(bytes));
+  if (bytes > 0) engine_->device(device_).copy_now(data_, from, static_cast<size_t>(bytes));
   end_exposure();
 }
 

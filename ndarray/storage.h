@@ -69,7 +69,7 @@ class alignas(64) Storage final : public RefCounted {
       const noexcept;  // null until the writer is done, and for arrays of fixed shape
   bool is_deferred() const noexcept { return deferred_; }
 
-  // Of foreign memory on a host, while nobody uses it: moves to memory of its own with the same content. Calls that were
+  // Of foreign memory, while nobody uses it: moves to memory of its own with the same content. Calls that were
   // made ready before still point to the old place, so that is released at the end, as before.
   void own_copy();
 

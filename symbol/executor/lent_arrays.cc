@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/executor/lent_arrays.h"
 
-#include <cstring>
 #include <exception>
 #include <thread>
+
+#include "engine/device/device_runtime.h"
 
 namespace loomix {
 namespace {
@@ -42,8 +43,10 @@ void LentArrays::settle() const {
   for (const NDArray& array : arrays_) wait(array);
   for (const auto& [array, place] : scratch_) wait(array);
   if (error) std::rethrow_exception(error);
-  for (const auto& [array, place] : scratch_)
-    std::memcpy(place.data, array.view().data, static_cast<size_t>(place.bytes()));
+  for (const auto& [array, place] : scratch_) {
+    engine_.device(array.device())
+        .copy_now(place.data, array.view().data, static_cast<size_t>(place.bytes()));
+  }
 }
 
 std::vector<NDArray> LentArrays::kept() const {

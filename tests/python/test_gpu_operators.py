@@ -105,6 +105,26 @@ def test_operators_written_in_python():
     np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2, 2])
 
 
+def test_arrays_that_an_operator_keeps_are_copies():
+    kept = []
+
+    class Keeps(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            kept.append(in_data[0])
+            self.assign(out_data[0], req[0], in_data[0])
+
+    @mx.operator.register("gpu_keeps")
+    class KeepsProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Keeps()
+
+    x = array(np.arange(1000))
+    mx.nd.Custom(x, op_type="gpu_keeps").wait_to_read()
+    x[:] = 0
+    assert kept[0].context == GPU
+    np.testing.assert_array_equal(kept[0].asnumpy(), np.arange(1000))
+
+
 def test_a_graph_runs_where_it_is_bound():
     data = mx.sym.Variable("data")
     net = mx.sym.FullyConnected(mx.sym.Activation(data, act_type="relu"), num_hidden=4, name="fc")

@@ -125,9 +125,10 @@ Reduction reduction_of(ncclRedOp_t op) {
 template <class T>
 void reduce_slots(const Rank& comm, void* out, size_t bytes, ncclRedOp_t op) {
   std::memcpy(out, comm.meeting->slots[0], bytes);
+  T* const sum = static_cast<T*>(out);
   for (int r = 1; r < comm.size; ++r) {
-    loomix::comm::reduce_into(static_cast<T*>(out), reinterpret_cast<const T*>(comm.meeting->slots[r]),
-                              bytes / sizeof(T), reduction_of(op));
+    loomix::comm::reduce(sum, sum, reinterpret_cast<const T*>(comm.meeting->slots[r]), bytes / sizeof(T),
+                         reduction_of(op));
   }
 }
 
