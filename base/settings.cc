@@ -109,6 +109,14 @@ void Settings::fields(FieldList<Settings>& f) {
     "`import loomix` "
     "loads it (other programs set OPENBLAS_CORETYPE). A level that the processor lacks is an error.")
       .options({"any", "sse41", "avx2", "avx512", "avx512_bf16"});
+  f("cuda_dot_tf32", &Settings::cuda_dot_tf32,
+    "Whether matrix products of float32 on GPUs may use TF32, which keeps 10 bits of a factor's mantissa.");
+  f("cuda_conv_tf32", &Settings::cuda_conv_tf32, "The same for convolutions.");
+  f("cuda_conv_workspace_mb", &Settings::cuda_conv_workspace_mb,
+    "The most scratch memory that one convolution on a GPU may take, in megabytes: algorithms that need more "
+    "are not "
+    "chosen.")
+      .at_least(0);
   f("explain", &Settings::explain,
     "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), fuse "
     "(which operators of each bound graph became one, and why others did not), plan (the "

@@ -74,6 +74,9 @@ struct Settings {
   int metrics_port = 0;
   std::string metrics_host = "127.0.0.1";
   int custom_op_threads = 16;
+  bool cuda_dot_tf32 = false;
+  bool cuda_conv_tf32 = true;
+  int cuda_conv_workspace_mb = 1024;
 
   static void fields(FieldList<Settings>& f);
 };

@@ -35,5 +35,16 @@ void kernels_sampler_cuda(KernelList& list);
 void kernels_unfold_cuda(KernelList& list);
 void kernels_upsampling_cuda(KernelList& list);
 void kernels_box_cuda(KernelList& list);
+void kernels_products_cuda(KernelList& list);
+void kernels_attention_cuda(KernelList& list);
+void kernels_linalg_products_cuda(KernelList& list);
+void kernels_conv_cuda(KernelList& list);
+void kernels_pool_cuda(KernelList& list);
+void kernels_rnn_forward_cuda(KernelList& list);
+void kernels_rnn_backward_cuda(KernelList& list);
+void kernels_linalg_factors_cuda(KernelList& list);
+void kernels_linalg_parts_cuda(KernelList& list);
+void kernels_ctc_loss_cuda(KernelList& list);
+void kernels_fft_cuda(KernelList& list);
 
 }  // namespace loomix::ops

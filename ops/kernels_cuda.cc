@@ -36,6 +36,17 @@ void add(loomix::ops::KernelList& list) {
   kernels_unfold_cuda(list);
   kernels_upsampling_cuda(list);
   kernels_box_cuda(list);
+  kernels_products_cuda(list);
+  kernels_attention_cuda(list);
+  kernels_linalg_products_cuda(list);
+  kernels_conv_cuda(list);
+  kernels_pool_cuda(list);
+  kernels_rnn_forward_cuda(list);
+  kernels_rnn_backward_cuda(list);
+  kernels_linalg_factors_cuda(list);
+  kernels_linalg_parts_cuda(list);
+  kernels_ctc_loss_cuda(list);
+  kernels_fft_cuda(list);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "ops/linalg/blas.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrices.h"
+#include "ops/linalg/outputs.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
 
@@ -146,28 +147,6 @@ void factor_all(const KernelArgs& args, T* lu, int32_t* pivots, Put&& put) {
     put(item, matrix, order, a.rows);
   });
 }
-
-// An output, or room in the scratch memory where nobody wants it but the routine writes to it.
-size_t room_bytes(const KernelSpec& spec, size_t output) {
-  return spec.req[output] == Req::null ? aligned(static_cast<size_t>(spec.out[output].bytes())) : 0;
-}
-
-class Outputs {
- public:
-  explicit Outputs(const KernelArgs& args) : args_(args), rest_(args.scratch) {}
-  template <class T>
-  T* take(size_t output) {
-    if (args_.req[output] != Req::null) return args_.out[output].mutable_as<T>();
-    T* room = reinterpret_cast<T*>(rest_.data());
-    rest_ = rest_.subspan(aligned(static_cast<size_t>(args_.out[output].bytes())));
-    return room;
-  }
-  std::span<std::byte> rest() const { return rest_; }
-
- private:
-  const KernelArgs& args_;
-  std::span<std::byte> rest_;
-};
 
 // --- eigenvectors and LQ ----------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 #include "ops/linalg/blas.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrices.h"
+#include "ops/linalg/row_axis.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -11,23 +12,6 @@ namespace {
 constexpr int64_t kBlock = 128;  // rows or columns of a result that are one piece of work
 
 int64_t blocks_of(int64_t length) { return std::max<int64_t>(1, (length + kBlock - 1) / kBlock); }
-
-// Matrices whose rows lie along any axis but the last one:
-//   (outer, rows, inner, columns): the rows of one matrix are inner * columns elements apart.
-struct RowAxis {
-  int64_t outer, rows, inner, columns;
-  RowAxis(const Shape& shape, int axis) {
-    const int ndim = shape.ndim();
-    if (axis < 0) axis += ndim;
-    outer = shape.size_between(0, axis);
-    rows = shape[axis];
-    inner = shape.size_between(axis + 1, ndim - 1);
-    columns = shape[ndim - 1];
-  }
-  int64_t count() const { return outer * inner; }
-  int64_t leading() const { return inner * columns; }
-  int64_t offset(int64_t item) const { return item / inner * rows * leading() + item % inner * columns; }
-};
 
 // out = alpha op(A) op(B) + beta out, in blocks of rows whose size depends on nothing but the shape.
 template <class T>

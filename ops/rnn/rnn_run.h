@@ -2,35 +2,14 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/parallel_for.h"
 #include "ops/elemwise/loops.h"
 #include "ops/isa.h"
-#include "ops/rnn/rnn.h"
-#include "ops/rnn/rnn_loops.h"
+#include "ops/rnn/rnn_pieces.h"
 
 // What the forward and the backward run of recurrent layers share.
 namespace loomix::ops {
-
-// Hands out pieces of scratch memory, one after the other; without memory it only counts.
-class ScratchPieces {
- public:
-  explicit ScratchPieces(std::byte* memory) : memory_(memory) {}
-
-  template <class T>
-  T* take(int64_t count) {
-    constexpr size_t kLine = 64;
-    T* const piece = memory_ ? reinterpret_cast<T*>(memory_ + used_) : nullptr;
-    used_ += (static_cast<size_t>(count) * sizeof(T) + kLine - 1) / kLine * kLine;
-    return piece;
-  }
-  size_t used() const { return used_; }
-
- private:
-  std::byte* memory_;
-  size_t used_ = 0;
-};
 
 // An input or output as numbers of type C. Halves, and outputs that nobody wants, live in scratch memory.
 template <class C>
@@ -66,15 +45,6 @@ class RnnArray {
   bool wanted_ = false;
   C* own_ = nullptr;
 };
-
-template <class C>
-CellClip<C> cell_clip(const RnnParams& p) {
-  using Limits = std::numeric_limits<C>;
-  const C low = p.lstm_state_clip_min ? static_cast<C>(*p.lstm_state_clip_min) : -Limits::infinity();
-  const C high = p.lstm_state_clip_max ? static_cast<C>(*p.lstm_state_clip_max) : Limits::infinity();
-  const bool stops_nan = p.lstm_state_clip_min && p.lstm_state_clip_nan;
-  return {low, high, stops_nan ? low : Limits::quiet_NaN(), stops_nan ? C{0} : C{1}};
-}
 
 // The number of steps of each sequence; without lengths, all.
 void read_lengths(const RnnShape& s, const TensorView* lengths, int64_t* to);

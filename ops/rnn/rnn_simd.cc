@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/isa.h"
-#include "ops/rnn/rnn_loops.h"
+#include "ops/rnn/rnn_cells.h"
 #include "ops/simd_math.h"
 #include "ops/simd_tile.h"
 
@@ -74,41 +74,34 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, const T* a, int64_t 
 }
 
 template <class T>
-T sigmoid(T x) {
-  return 1 / (1 + Math::exp(-x));
-}
+using Cell = RnnCell<Math, T>;
 
 template <class T>
 void vanilla(bool relu, int64_t units, const T* bias, const T* gate, T* hidden) {
   if (relu) {
 #pragma omp simd
-    for (int64_t j = 0; j < units; ++j) {
-      const T x = gate[j] + bias[j];
-      hidden[j] = x < 0 ? 0 : x;
-    }
+    for (int64_t j = 0; j < units; ++j) hidden[j] = Cell<T>::relu(gate[j] + bias[j]);
   } else {
 #pragma omp simd
     for (int64_t j = 0; j < units; ++j) hidden[j] = Math::tanh(gate[j] + bias[j]);
   }
 }
 
-// Selects without branches, so that the loops vectorise.
 template <class T>
-void lstm(int64_t units, const T* bias, T* gates, T* cell, T* hidden, const CellClip<T>& clip) {
+void lstm(int64_t units, const T* bias, T* gates, T* cell, T* hidden, const CellClip<T>& given) {
   T *const i = gates, *const f = gates + units, *const g = gates + 2 * units, *const o = gates + 3 * units;
-  const T low = clip.low, high = clip.high, for_nan = clip.for_nan;
+  const CellClip<T> clip = given;
 #pragma omp simd
   for (int64_t j = 0; j < units; ++j) {
-    i[j] = sigmoid(i[j] + bias[j]);
-    f[j] = sigmoid(f[j] + bias[units + j]);
-    g[j] = Math::tanh(g[j] + bias[2 * units + j]);
-    o[j] = sigmoid(o[j] + bias[3 * units + j]);
-    T next = f[j] * cell[j] + i[j] * g[j];
-    next = next < low ? low : next;
-    next = next > high ? high : next;
-    next = next == next ? next : for_nan;
-    cell[j] = next;
-    hidden[j] = o[j] * Math::tanh(next);
+    T own_i = i[j] + bias[j], own_f = f[j] + bias[units + j], own_g = g[j] + bias[2 * units + j],
+      own_o = o[j] + bias[3 * units + j], own_cell = cell[j];
+    const T output = Cell<T>::lstm(own_i, own_f, own_g, own_o, own_cell, clip);
+    i[j] = own_i;
+    f[j] = own_f;
+    g[j] = own_g;
+    o[j] = own_o;
+    cell[j] = own_cell;
+    hidden[j] = output;
   }
 }
 
@@ -119,11 +112,15 @@ void gru(int64_t units, const T* bias, T* gates, const T* h2h, const T* state, T
 #pragma omp simd
   for (int64_t j = 0; j < units; ++j) {
     const T own = h2h[2 * units + j] + h2h_bias[2 * units + j];
+    T own_r = r[j] + bias[j] + h2h[j] + h2h_bias[j];
+    T own_z = z[j] + bias[units + j] + h2h[units + j] + h2h_bias[units + j];
+    T own_n = n[j] + bias[2 * units + j];
+    const T output = Cell<T>::gru(own_r, own_z, own_n, own, state[j]);
     kept[j] = own;
-    r[j] = sigmoid(r[j] + bias[j] + h2h[j] + h2h_bias[j]);
-    z[j] = sigmoid(z[j] + bias[units + j] + h2h[units + j] + h2h_bias[units + j]);
-    n[j] = Math::tanh(n[j] + bias[2 * units + j] + r[j] * own);
-    hidden[j] = (1 - z[j]) * n[j] + z[j] * state[j];
+    r[j] = own_r;
+    z[j] = own_z;
+    n[j] = own_n;
+    hidden[j] = output;
   }
 }
 
@@ -140,22 +137,18 @@ void vanilla_gradient(bool relu, int64_t units, const T* hidden, const T* grad, 
 
 template <class T>
 void lstm_gradient(int64_t units, const T* gates, const T* before, const T* cell, const T* grad, T* to_cell,
-                   T* to_gates, const CellClip<T>& clip) {
-  const T low = clip.low, high = clip.high, nan_gradient = clip.nan_gradient;
+                   T* to_gates, const CellClip<T>& given) {
+  const CellClip<T> clip = given;
 #pragma omp simd
   for (int64_t j = 0; j < units; ++j) {
-    const T i = gates[j], f = gates[units + j], g = gates[2 * units + j], o = gates[3 * units + j];
-    const T t = Math::tanh(cell[j]);
-    const T raw = f * before[j] + i * g;
-    T passes = raw < low ? T{0} : T{1};
-    passes = raw > high ? T{0} : passes;
-    passes = raw == raw ? passes : nan_gradient;
-    const T dc = (to_cell[j] + grad[j] * o * (1 - t * t)) * passes;
-    to_gates[j] = dc * g * i * (1 - i);
-    to_gates[units + j] = dc * before[j] * f * (1 - f);
-    to_gates[2 * units + j] = dc * i * (1 - g * g);
-    to_gates[3 * units + j] = grad[j] * t * o * (1 - o);
-    to_cell[j] = dc * f;
+    T own_cell = to_cell[j];
+    const auto to = Cell<T>::lstm_gradient(gates[j], gates[units + j], gates[2 * units + j],
+                                           gates[3 * units + j], before[j], cell[j], grad[j], own_cell, clip);
+    to_gates[j] = to.i;
+    to_gates[units + j] = to.f;
+    to_gates[2 * units + j] = to.g;
+    to_gates[3 * units + j] = to.o;
+    to_cell[j] = own_cell;
   }
 }
 
@@ -170,15 +163,13 @@ void gru_gradient(int64_t units, const T* gates, const T* kept, const T* state, 
                   T* to_h2h, T* to_state) {
 #pragma omp simd
   for (int64_t j = 0; j < units; ++j) {
-    const T r = gates[j], z = gates[units + j], n = gates[2 * units + j];
-    const T to_n = grad[j] * (1 - z) * (1 - n * n);
-    const T to_r = to_n * kept[j] * r * (1 - r);
-    const T to_z = grad[j] * (state[j] - n) * z * (1 - z);
-    to_i2h[j] = to_h2h[j] = to_r;
-    to_i2h[units + j] = to_h2h[units + j] = to_z;
-    to_i2h[2 * units + j] = to_n;
-    to_h2h[2 * units + j] = to_n * r;
-    to_state[j] = grad[j] * z;
+    const T z = gates[units + j], head = grad[j];
+    const auto to = Cell<T>::gru_gradient(gates[j], z, gates[2 * units + j], kept[j], state[j], head);
+    to_i2h[j] = to_h2h[j] = to.r;
+    to_i2h[units + j] = to_h2h[units + j] = to.z;
+    to_i2h[2 * units + j] = to.n;
+    to_h2h[2 * units + j] = to.own;
+    to_state[j] = head * z;
   }
 }
 

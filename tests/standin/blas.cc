@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/cuda/blas.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "tests/standin/stream.h"
+
+// ops/cuda/blas.h by OpenBLAS; halves are made floats and back.
+namespace loomix::cuda {
+namespace {
+
+CBLAS_TRANSPOSE transposed(bool on) { return on ? CblasTrans : CblasNoTrans; }
+blasint row(int64_t distance, int64_t length) {
+  return static_cast<blasint>(std::max<int64_t>({1, distance, length}));
+}
+
+template <class C>
+void multiply(const Gemm& p, const C* a, int64_t row_a, const C* b, int64_t row_b, C* c, int64_t row_c) {
+  constexpr auto call = [] {
+    if constexpr (std::is_same_v<C, float>) return cblas_sgemm;
+    else return cblas_dgemm;
+  }();
+  call(CblasRowMajor, transposed(p.transpose_a), transposed(p.transpose_b), blasint(p.m), blasint(p.n),
+       blasint(p.k), C(p.alpha), a, row(row_a, p.transpose_a ? p.m : p.k), b,
+       row(row_b, p.transpose_b ? p.k : p.n), C(p.beta), c, row(row_c, p.n));
+}
+
+template <class T>
+std::vector<float> brought(const T* from, int64_t rows, int64_t columns, int64_t distance) {
+  std::vector<float> to(static_cast<size_t>(rows * columns));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j)
+      to[static_cast<size_t>(i * columns + j)] = static_cast<float>(from[i * distance + j]);
+  }
+  return to;
+}
+
+template <class T>
+void multiply_item(const Gemm& p, const T* a, const T* b, T* c) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    multiply(p, a, p.row_a, b, p.row_b, c, p.row_c);
+  } else {
+    const int64_t rows_a = p.transpose_a ? p.k : p.m, columns_a = p.transpose_a ? p.m : p.k;
+    const int64_t rows_b = p.transpose_b ? p.n : p.k, columns_b = p.transpose_b ? p.k : p.n;
+    const std::vector<float> left = brought(a, rows_a, columns_a, p.row_a);
+    const std::vector<float> right = brought(b, rows_b, columns_b, p.row_b);
+    std::vector<float> result(static_cast<size_t>(p.m * p.n));
+    if (p.beta != 0) result = brought(c, p.m, p.n, p.row_c);
+    multiply(p, left.data(), columns_a, right.data(), columns_b, result.data(), p.n);
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j)
+        c[i * p.row_c + j] = static_cast<T>(result[static_cast<size_t>(i * p.n + j)]);
+    }
+  }
+}
+
+template <class T>
+void solve_batch(const TriangularSolve& p, const void* a, void* b) {
+  constexpr auto call = [] {
+    if constexpr (std::is_same_v<T, float>) return cblas_strsm;
+    else return cblas_dtrsm;
+  }();
+  const int64_t n = p.rightside ? p.columns : p.rows;
+  for (int64_t i = 0; i < p.batch; ++i) {
+    call(CblasRowMajor, p.rightside ? CblasRight : CblasLeft, p.lower ? CblasLower : CblasUpper,
+         transposed(p.transpose), CblasNonUnit, blasint(p.rows), blasint(p.columns), T(p.alpha),
+         static_cast<const T*>(a) + i * n * n, blasint(n), static_cast<T*>(b) + i * p.rows * p.columns,
+         blasint(p.columns));
+  }
+}
+
+}  // namespace
+
+void gemm(const Gemm& p, const void* a, const void* b, void* c, cudaStream_t stream) {
+  if (p.m == 0 || p.n == 0) return;
+  standin::put_on(stream, [=] {
+    dispatch_floating(p.dtype, "gemm", [&]<class T>(Type<T>) {
+      for (int64_t i = 0; i < p.batch; ++i) {
+        multiply_item(p, static_cast<const T*>(a) + i * p.step_a, static_cast<const T*>(b) + i * p.step_b,
+                      static_cast<T*>(c) + i * p.step_c);
+      }
+    });
+  });
+}
+
+void solve(const TriangularSolve& p, const void* a, void* b, cudaStream_t stream) {
+  if (p.rows == 0 || p.columns == 0) return;
+  standin::put_on(stream, [=] {
+    if (p.dtype == DType::float64) solve_batch<double>(p, a, b);
+    else solve_batch<float>(p, a, b);
+  });
+}
+
+}  // namespace loomix::cuda
