@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 
 #include "engine/device/cuda/element.h"
@@ -9,20 +11,44 @@
 // Arrays whose type is known when the kernel runs, for kernels that are compiled once for several types. All are read by [i].
 namespace loomix::cuda {
 
+// Those with a kPack also read as many neighbours, from places that are multiples of kPack: by one access of 16 bytes where `aligned`.
 template <class T>
 struct FloatArray {
-  using Value = T;
+  static constexpr int kPack = 16 / sizeof(T);
   const T* data;
   __device__ T operator[](int64_t i) const { return data[i]; }
+  __device__ void read(int64_t at, bool aligned, T (&to)[kPack]) const {
+    if (aligned) {
+      const uint4 words = *reinterpret_cast<const uint4*>(data + at);
+      __builtin_memcpy(to, &words, sizeof(words));
+      return;
+    }
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) to[k] = data[at + k];
+  }
 };
 
 // float16 or bfloat16, as float.
 struct HalfArray {
-  using Value = float;
+  static constexpr int kPack = 8;
   const uint16_t* data;
   bool is_bfloat16;
-  __device__ float operator[](int64_t i) const {
-    const uint16_t bits = data[i];
+  __device__ float operator[](int64_t i) const { return number(data[i]); }
+  __device__ void read(int64_t at, bool aligned, float (&to)[kPack]) const {
+    uint16_t bits[kPack];
+    if (aligned) {
+      const uint4 words = *reinterpret_cast<const uint4*>(data + at);
+      __builtin_memcpy(bits, &words, sizeof(words));
+    } else {
+#pragma unroll
+      for (int k = 0; k < kPack; ++k) bits[k] = data[at + k];
+    }
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) to[k] = number(bits[k]);
+  }
+
+ private:
+  __device__ float number(uint16_t bits) const {
     if (is_bfloat16) {
       bfloat16 x;
       x.bits = bits;
@@ -33,6 +59,8 @@ struct HalfArray {
     return to_float(x);
   }
 };
+
+inline bool is_aligned_to_packs(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
 
 // Any type, as double: for labels, lengths, parameters and other small arrays.
 struct AnyArray {

@@ -34,6 +34,7 @@ FoldPlan::FoldPlan(const Shape& shape, const ops::AxisSet& axes) {
     std::reverse(walk->size, walk->size + walk->ndim);
     std::reverse(walk->stride, walk->stride + walk->ndim);
   }
+  run_ = by_rows_ ? inner : 1;
   choose_grid(inner);
 }
 
@@ -64,7 +65,9 @@ Places<1> FoldPlan::places_of(const Walk& walk) {
 }
 
 FoldGeometry FoldPlan::geometry() const {
-  return {places_of(kept_), places_of(reduced_), outputs_, items_, ceil_divide(items_, pieces_)};
+  constexpr int64_t kPacks = 64;  // a multiple of every pack
+  const int64_t items_a_piece = ceil_divide(ceil_divide(items_, pieces_), kPacks) * kPacks;
+  return {places_of(kept_), places_of(reduced_), outputs_, items_, items_a_piece, run_};
 }
 
 }  // namespace loomix::cuda

@@ -17,7 +17,9 @@
 //
 // A `Fold` has a type `Acc` of words of 4 bytes, and as device functions
 //   Acc init() const; Acc add(Acc, int64_t at, int64_t output) const; Acc merge(Acc, Acc) const
-// where `at` is the element's place in the array; a `Put` is put(int64_t output, Acc).
+// where `at` is the element's place in the array; a `Put` is put(int64_t output, Acc). A Fold that reads packs of neighbours has
+//   static constexpr int kPack; Acc add_pack(Acc, int64_t at, int64_t output) const
+// which is called whether its arrays are aligned or not, so that the order of additions does not depend on addresses.
 namespace loomix::cuda {
 
 inline constexpr int kFoldBlock = 256;
@@ -27,6 +29,7 @@ struct FoldGeometry {
   Places<1> kept{}, reduced{};
   int64_t outputs = 1, items = 1;
   int64_t items_a_piece = 1;
+  int64_t run = 1;  // items of an output that follow each other in memory
 };
 
 class FoldPlan {
@@ -56,7 +59,7 @@ class FoldPlan {
   void choose_grid(int64_t inner);
 
   Walk kept_, reduced_;
-  int64_t outputs_ = 1, items_ = 1, pieces_ = 1;
+  int64_t outputs_ = 1, items_ = 1, pieces_ = 1, run_ = 1;
   bool by_rows_ = true;  // the innermost axis is reduced
   Grid grid_;
 };
@@ -76,30 +79,55 @@ struct MergeOf {
   }
 };
 
-// The elements of this piece from `thread` on, `step` apart. Four at once, so that their loads overlap.
+// Calls add(acc, i) for this thread's items `first`, first + step, ... below end. Four at once, so that their loads overlap.
+template <class Fold, class Add>
+__device__ typename Fold::Acc fold_four(const Fold& fold, int64_t first, int64_t end, int64_t step, Add add) {
+  constexpr int kAtOnce = 4;
+  typename Fold::Acc acc[kAtOnce];
+#pragma unroll
+  for (int k = 0; k < kAtOnce; ++k) acc[k] = fold.init();
+  int64_t i = first;
+#pragma unroll 1
+  for (; i + (kAtOnce - 1) * step < end; i += kAtOnce * step) {
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) acc[k] = add(acc[k], i + k * step);
+  }
+#pragma unroll 1
+  for (; i < end; i += step) acc[0] = add(acc[0], i);
+  return fold.merge(fold.merge(acc[0], acc[1]), fold.merge(acc[2], acc[3]));
+}
+
+// The elements of this piece from `thread` on, `step` apart, or packs of them.
 template <class Fold>
 __device__ typename Fold::Acc fold_items(const FoldGeometry& g, const Fold& fold, int64_t output, int thread,
                                          int step) {
-  constexpr int kAtOnce = 4;
+  using Acc = typename Fold::Acc;
   int64_t base[1];
   g.kept.of(output, base);
+  const int64_t begin = blockIdx.y * g.items_a_piece;
+  const int64_t end = min(g.items, begin + g.items_a_piece);
+  const bool is_plain = g.reduced.ndim == 1;
+  const int64_t first = base[0], stride = g.reduced.stride[0][0];
   const auto place = [&](int64_t i) {
     int64_t at[1];
     g.reduced.of(i, at);
-    return base[0] + at[0];
+    return first + at[0];
   };
-  const int64_t begin = blockIdx.y * g.items_a_piece;
-  const int64_t end = min(g.items, begin + g.items_a_piece);
-  typename Fold::Acc acc[kAtOnce];
-#pragma unroll
-  for (auto& each : acc) each = fold.init();
-  int64_t i = begin + thread;
-  for (; i + (kAtOnce - 1) * step < end; i += kAtOnce * step) {
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) acc[k] = fold.add(acc[k], place(i + k * step), output);
+  if constexpr (requires { Fold::kPack; }) {
+    constexpr int kPack = Fold::kPack;
+    if (g.run % kPack == 0) {
+      const auto add = [&](Acc acc, int64_t i) {
+        return fold.add_pack(acc, is_plain ? first + i : place(i), output);
+      };
+      return fold_four(fold, begin + thread * kPack, end, static_cast<int64_t>(step) * kPack, add);
+    }
   }
-  for (; i < end; i += step) acc[0] = fold.add(acc[0], place(i), output);
-  return fold.merge(fold.merge(acc[0], acc[1]), fold.merge(acc[2], acc[3]));
+  if (is_plain) {
+    return fold_four(fold, begin + thread, end, step,
+                     [&](Acc acc, int64_t i) { return fold.add(acc, first + i * stride, output); });
+  }
+  return fold_four(fold, begin + thread, end, step,
+                   [&](Acc acc, int64_t i) { return fold.add(acc, place(i), output); });
 }
 
 // `parts` holds accumulators of [piece][output]; null: results go to `put`.

@@ -60,15 +60,18 @@ __global__ void normalize(int64_t packs, int64_t count, ChannelOf channel, const
                           uint8_t* mask) {
   using A = Computed<T>;
   constexpr int kItems = 16 / sizeof(T);
-  const auto one = [&](int64_t i, T item, int64_t c) {
-    const T value = store<T>(load(item) * scales[c] + shifts[c]);
+  const auto one = [&](int64_t i, T item, A scale, A shift) {
+    const T value = store<T>(load(item) * scale + shift);
     if (!positive) return value;
     const bool is_positive = load(value) > 0;
     if (mask != nullptr) mask[i] = is_positive;
     return is_positive ? value : store<T>(A(0));
   };
   if (packs == 0) {
-    for (const int64_t i : own_items(count)) y[i] = one(i, x[i], channel(i));
+    for (const int64_t i : own_items(count)) {
+      const int64_t c = channel(i);
+      y[i] = one(i, x[i], scales[c], shifts[c]);
+    }
     return;
   }
   for (const int64_t pack : own_items(packs)) {
@@ -77,9 +80,13 @@ __global__ void normalize(int64_t packs, int64_t count, ChannelOf channel, const
     Pack<T, kItems> out;
     // Elements of a pack are of one channel, or of as many that follow each other.
     const int64_t c = channel(first);
-    const int64_t step = channel.inner.divisor() == 1 ? 1 : 0;
+    const bool is_one = channel.inner.divisor() != 1;
+    A scale = scales[c], shift = shifts[c];
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) out.item[k] = one(first + k, in.item[k], c + k * step);
+    for (int k = 0; k < kItems; ++k) {
+      if (!is_one) scale = scales[c + k], shift = shifts[c + k];
+      out.item[k] = one(first + k, in.item[k], scale, shift);
+    }
     *reinterpret_cast<Pack<T, kItems>*>(y + first) = out;
   }
 }
@@ -173,6 +180,21 @@ struct FoldGradients {
     return {acc.sum + static_cast<double>(g), acc.product + static_cast<double>(g * distance)};
   }
   __device__ Acc merge(Acc a, Acc b) const { return {a.sum + b.sum, a.product + b.product}; }
+
+  static constexpr int kPack = 16 / sizeof(T);
+  bool aligned;
+  __device__ Acc add_pack(Acc acc, int64_t at, int64_t channel) const {
+    const auto g = read_pack<kPack>(Reader<T>{grad}, at, aligned);
+    const auto items = read_pack<kPack>(Reader<T>{x}, at, aligned);
+    const Computed<T> mean = means[channel];
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      const Computed<T> own = load(g.item[k]);
+      acc.sum += static_cast<double>(own);
+      acc.product += static_cast<double>(own * (load(items.item[k]) - mean));
+    }
+    return acc;
+  }
 };
 
 // The numbers of a channel: gradient of x = scale (g - constant - (x - mean) slope).
@@ -240,6 +262,7 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
   const cudaStream_t stream = stream_of(args);
   dispatch_floating(args.in[1].dtype, "BatchNorm", [&]<class T>(Type<T>) {
     using A = Computed<T>;
+    constexpr int kPack = FoldGradients<T>::kPack;
     const T *grad = args.in[0].as<T>(), *x = args.in[1].as<T>();
     A* const numbers = reinterpret_cast<A*>(args.scratch.data());
     const PutGradients<A> put{.means = args.in[2].as<A>(),
@@ -257,7 +280,8 @@ void backward(const BatchNormParams& p, const KernelArgs& args) {
                               .momentum = static_cast<A>(p.momentum),
                               .fix_gamma = p.fix_gamma,
                               .by_batch = args.training && !p.use_global_stats};
-    run_fold(FoldPlan(shape, reduced_axes(p, shape)), FoldGradients<T>{grad, x, put.means}, put,
+    run_fold(FoldPlan(shape, reduced_axes(p, shape)),
+             FoldGradients<T>{grad, x, put.means, is_aligned(grad, kPack) && is_aligned(x, kPack)}, put,
              args.scratch.subspan(numbers_bytes(split.size)), stream);
     if (args.req[0] == Req::null || shape.size() == 0) return;
     T* const out = args.out[0].mutable_as<T>();

@@ -56,6 +56,35 @@ __global__ void normalize_rows(Rows rows, const T* x, const T* gamma, const T* b
   });
 }
 
+// The same for dense rows that fit into registers, with one parameter an element.
+template <class T>
+__global__ void normalize_kept(Lines lines, bool aligned, const T* x, const T* gamma, const T* beta,
+                               Computed<T> eps, T* y, T* means, T* deviations) {
+  using A = Computed<T>;
+  using Line = KeptLine<T>;
+  const A count = static_cast<A>(lines.size);
+  each_line(lines, [&](int64_t row, int64_t first) {
+    Line item, scale, shift;
+    item.read(x + first, lines.size, aligned);
+    scale.read(gamma, lines.size, aligned);
+    shift.read(beta, lines.size, aligned);
+    const A mean = Line::sum(lines.size, [&](int p, int k) { return item.item[p][k]; }) / count;
+    const A squares = Line::sum(lines.size, [&](int p, int k) {
+      const A distance = item.item[p][k] - mean;
+      return distance * distance;
+    });
+    const A deviation = Math::sqrt(squares / count + eps);
+    if (threadIdx.x == 0) {
+      if (means != nullptr) means[row] = store<T>(mean);
+      if (deviations != nullptr) deviations[row] = store<T>(deviation);
+    }
+    const A inverse = 1 / deviation;
+    Line::write(y + first, lines.size, aligned, [&](int p, int k) {
+      return (item.item[p][k] - mean) * inverse * scale.item[p][k] + shift.item[p][k];
+    });
+  });
+}
+
 template <class T>
 struct Gradients {
   const T *grad, *x, *gamma, *means, *deviations;
@@ -82,6 +111,30 @@ __global__ void gradient_of_rows(Rows rows, Gradients<T> b, T* out) {
     const A slope = sum_line<A>(lines.size, [&](int64_t i) { return head(i) * normal(i); }) / count;
     for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x)
       out[lines.at(first, i)] = store<T>(inverse * (head(i) - constant - normal(i) * slope));
+  });
+}
+
+template <class T>
+__global__ void gradient_kept(Lines lines, bool aligned, Gradients<T> b, T* out) {
+  using A = Computed<T>;
+  using Line = KeptLine<T>;
+  const A count = static_cast<A>(lines.size);
+  each_line(lines, [&](int64_t row, int64_t first) {
+    const A mean = load(b.means[row]), inverse = 1 / load(b.deviations[row]);
+    Line head, normal, gamma;
+    head.read(b.grad + first, lines.size, aligned);
+    normal.read(b.x + first, lines.size, aligned);
+    gamma.read(b.gamma, lines.size, aligned);
+    Line::each(lines.size, [&](int p, int k) {
+      head.item[p][k] *= gamma.item[p][k];
+      normal.item[p][k] = (normal.item[p][k] - mean) * inverse;
+    });
+    const A constant = Line::sum(lines.size, [&](int p, int k) { return head.item[p][k]; }) / count;
+    const A slope =
+        Line::sum(lines.size, [&](int p, int k) { return head.item[p][k] * normal.item[p][k]; }) / count;
+    Line::write(out + first, lines.size, aligned, [&](int p, int k) {
+      return inverse * (head.item[p][k] - constant - normal.item[p][k] * slope);
+    });
   });
 }
 
@@ -128,6 +181,13 @@ void row_norm_cuda(const P& p, const KernelArgs& args) {
   if (args.req[0] == Req::null || shape.size == 0 || shape.rows == 0) return;
   const Rows rows(shape);
   dispatch_floating(args.in[0].dtype, "LayerNorm", [&]<class T>(Type<T>) {
+    const T *x = args.in[0].as<T>(), *gamma = args.in[1].as<T>(), *beta = args.in[2].as<T>();
+    const int lanes = shape.by_row || shape.step != 1 ? 0 : KeptLine<T>::lanes(shape.size);
+    if (lanes > 0) {
+      return launch(normalize_kept<T>, rows.lines.grid_with(lanes), stream_of(args), rows.lines,
+                    KeptLine<T>::aligned({x, gamma, beta, args.out[0].as<T>()}), x, gamma, beta, p.eps,
+                    args.out[0].mutable_as<T>(), args.wanted<T>(1), args.wanted<T>(2));
+    }
     launch(normalize_rows<T>, rows.lines.grid(), stream_of(args), rows, args.in[0].as<T>(),
            args.in[1].as<T>(), args.in[2].as<T>(), p.eps, args.out[0].mutable_as<T>(), args.wanted<T>(1),
            args.wanted<T>(2));
@@ -152,6 +212,12 @@ void row_norm_backward_cuda(const P& p, const KernelArgs& args) {
                args.scratch, stream_of(args));
     }
     if (args.req[0] == Req::null || args.in[1].size() == 0) return;  // may overwrite what the others read
+    const int lanes = shape.by_row || shape.step != 1 ? 0 : KeptLine<T>::lanes(shape.size);
+    if (lanes > 0) {
+      return launch(gradient_kept<T>, rows.lines.grid_with(lanes), stream_of(args), rows.lines,
+                    KeptLine<T>::aligned({gradients.grad, gradients.x, gradients.gamma, args.out[0].as<T>()}),
+                    gradients, args.out[0].mutable_as<T>());
+    }
     launch(gradient_of_rows<T>, rows.lines.grid(), stream_of(args), rows, gradients,
            args.out[0].mutable_as<T>());
   });

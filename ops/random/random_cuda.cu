@@ -15,6 +15,7 @@ using namespace cuda;
 constexpr DeviceType kGpu = DeviceType::gpu;
 using DeviceStream = PhiloxDraws<Math>;
 
+// Rounded after the product and after the sum, as on the host.
 template <class T>
 __global__ void draw_uniform(int64_t count, RandomStream random, float low, float high, T* y) {
   const int64_t skipped = static_cast<int64_t>(random.offset % 4);
@@ -23,7 +24,8 @@ __global__ void draw_uniform(int64_t count, RandomStream random, float low, floa
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int64_t i = 4 * block + k - skipped;
-      if (i >= 0 && i < count) y[i] = store<T>(low + (high - low) * unit_float(words.word[k]));
+      if (i >= 0 && i < count)
+        y[i] = store<T>(__fadd_rn(low, __fmul_rn(high - low, unit_float(words.word[k]))));
     }
   }
 }

@@ -35,6 +35,23 @@ struct Moments {
     return {a.sum + b.sum, a.squares + b.squares, a.origin != 0 ? a.origin : b.origin};
   }
 };
+template <class Input>
+struct PackMoments : Moments<Input> {
+  static constexpr int kPack = Input::kPack;
+  bool aligned;
+  __device__ Shifted add_pack(Shifted acc, int64_t at, int64_t output) const {
+    std::remove_cvref_t<decltype(this->x[0])> items[kPack];
+    this->x.read(at, aligned, items);
+    acc.origin = this->origin_of(output);
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      const double distance = static_cast<double>(items[k]) - acc.origin;
+      acc.sum += distance;
+      acc.squares += distance * distance;
+    }
+    return acc;
+  }
+};
 
 struct PutMoments {
   MutableAnyArray mean, variance;  // of which one may have no data
@@ -81,7 +98,10 @@ void moments_array(const TensorView& x, const AxisSet& axes, const TensorView& m
   const FoldPlan plan(x.shape, axes);
   const PutMoments put{MutableAnyArray(mean), MutableAnyArray(variance), static_cast<double>(plan.items())};
   with_array(x, [&]<class Input, class A>(const Input& input, Type<A>) {
-    run_fold(plan, Moments<Input>{input, plan.geometry().kept}, put, scratch, stream);
+    const Moments<Input> fold{input, plan.geometry().kept};
+    if constexpr (requires { Input::kPack; })
+      run_fold(plan, PackMoments<Input>{fold, is_aligned_to_packs(x.data)}, put, scratch, stream);
+    else run_fold(plan, fold, put, scratch, stream);
   });
 }
 

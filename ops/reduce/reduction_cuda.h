@@ -18,6 +18,19 @@ struct Reducing {
   __device__ A merge(A a, A b) const { return F::merge(Math{}, a, b); }
 };
 
+template <class F, class A, class Input>
+struct PackReducing : Reducing<F, A, Input> {
+  static constexpr int kPack = Input::kPack;
+  bool aligned;
+  __device__ A add_pack(A acc, int64_t at, int64_t) const {
+    std::remove_cvref_t<decltype(this->x[0])> items[kPack];
+    this->x.read(at, aligned, items);
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) acc = F::fold(Math{}, acc, static_cast<A>(items[k]));
+    return acc;
+  }
+};
+
 struct PutFinished {
   MutableAnyArray y;
   ops::Finish finish;
@@ -47,9 +60,12 @@ void with_array(const TensorView& x, Fn&& fn) {
 template <class F>
 void run_reduction(const FoldPlan& plan, ops::Finish finish, const TensorView& x, const TensorView& y,
                    std::span<std::byte> scratch, cudaStream_t stream) {
+  const PutFinished put{MutableAnyArray(y), finish, plan.items()};
   with_array(x, [&]<class Input, class A>(const Input& input, Type<A>) {
-    run_fold(plan, Reducing<F, A, Input>{input}, PutFinished{MutableAnyArray(y), finish, plan.items()},
-             scratch, stream);
+    const Reducing<F, A, Input> fold{input};
+    if constexpr (requires { Input::kPack; })
+      run_fold(plan, PackReducing<F, A, Input>{fold, is_aligned_to_packs(x.data)}, put, scratch, stream);
+    else run_fold(plan, fold, put, scratch, stream);
   });
 }
 

@@ -8,7 +8,7 @@
 #include "ops/cuda/math.h"
 #include "ops/families_cuda.h"
 
-// A line is read three times, and comes from the caches after the first.
+// Dense lines are kept in registers. Others are read several times, and come from the caches after the first.
 namespace loomix::cuda {
 
 using ops::SoftmaxKind;
@@ -58,6 +58,49 @@ __global__ void softmax_lines(Lines lines, const T* data, AnyArray lengths, Out 
       }
       out.set(lines.at(first, i), value);
     }
+  });
+}
+
+template <class T>
+__global__ void softmax_kept(Lines lines, bool aligned, const T* data, T* out, Computed<T> scale, bool log) {
+  using A = Computed<T>;
+  using Line = KeptLine<T>;
+  constexpr A kLeast = -std::numeric_limits<A>::infinity();
+  each_line(lines, [&](int64_t, int64_t first) {
+    Line x;
+    x.read(data + first, lines.size, aligned);
+    A top = kLeast;
+    Line::each(lines.size, [&](int p, int k) {
+      x.item[p][k] *= scale;
+      top = Top()(top, x.item[p][k]);
+    });
+    top = merge_line(top, kLeast, Top());
+    const A sum = Line::sum(lines.size, [&](int p, int k) {
+      const A shifted = x.item[p][k] - top, power = Math::exp(shifted);
+      x.item[p][k] = log ? shifted : power;
+      return power;
+    });
+    const A log_sum = Math::log(sum), inverse = 1 / sum;
+    Line::write(out + first, lines.size, aligned,
+                [&](int p, int k) { return log ? x.item[p][k] - log_sum : x.item[p][k] * inverse; });
+  });
+}
+
+template <class T>
+__global__ void softmax_backward_kept(Lines lines, bool aligned, const T* grad, const T* output, T* out,
+                                      Computed<T> scale, bool log) {
+  using A = Computed<T>;
+  using Line = KeptLine<T>;
+  each_line(lines, [&](int64_t, int64_t first) {
+    Line g, y;
+    g.read(grad + first, lines.size, aligned);
+    y.read(output + first, lines.size, aligned);
+    const A sum =
+        Line::sum(lines.size, [&](int p, int k) { return g.item[p][k] * (log ? A(1) : y.item[p][k]); });
+    Line::write(out + first, lines.size, aligned, [&](int p, int k) {
+      const A own = g.item[p][k], value = y.item[p][k];
+      return scale * (log ? own - Math::exp(value) * sum : value * (own - sum));
+    });
   });
 }
 
@@ -118,6 +161,14 @@ void softmax_rows(SoftmaxKind kind, const SoftmaxRows& rows, double scale, const
   const Lines lines(rows);
   const AnyArray lengths = length ? AnyArray(*length) : AnyArray(TensorView());
   dispatch_floating(data.dtype, "softmax", [&]<class T>(Type<T>) {
+    if (rows.inner == 1 && out.dtype == data.dtype && length == nullptr) {
+      const int lanes = KeptLine<T>::lanes(rows.size);
+      if (lanes > 0) {
+        return launch(softmax_kept<T>, lines.grid_with(lanes), stream, lines,
+                      KeptLine<T>::aligned({data.as<T>(), out.as<T>()}), data.as<T>(), out.mutable_as<T>(),
+                      scale, kind == SoftmaxKind::log_softmax);
+      }
+    }
     with_output<T>(out, [&]<class Out>(const Out& to) {
       launch(softmax_lines<T, Out>, lines.grid(), stream, lines, data.as<T>(), lengths, to, scale,
              kind == SoftmaxKind::log_softmax);
@@ -129,6 +180,14 @@ void softmax_backward_rows(SoftmaxKind kind, const SoftmaxRows& rows, double sca
                            const TensorView& output, const TensorView& out, cudaStream_t stream) {
   const Lines lines(rows);
   dispatch_floating(grad.dtype, "softmax", [&]<class T>(Type<T>) {
+    if (rows.inner == 1 && out.dtype == grad.dtype) {
+      const int lanes = KeptLine<T>::lanes(rows.size);
+      if (lanes > 0) {
+        return launch(softmax_backward_kept<T>, lines.grid_with(lanes), stream, lines,
+                      KeptLine<T>::aligned({grad.as<T>(), output.as<T>(), out.as<T>()}), grad.as<T>(),
+                      output.as<T>(), out.mutable_as<T>(), scale, kind == SoftmaxKind::log_softmax);
+      }
+    }
     with_output<T>(out, [&]<class Out>(const Out& to) {
       launch(softmax_backward_lines<T, Out>, lines.grid(), stream, lines, grad.as<T>(), output.as<T>(), to,
              scale, kind == SoftmaxKind::log_softmax);

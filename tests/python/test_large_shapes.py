@@ -20,6 +20,10 @@ SHAPES = [
     ((30, 33, 41), (0, 2)),
     ((6, 5000, 2, 2), (1, 3)),
     ((70000, 1), 1),
+    ((30, 128), 1),
+    ((5, 2048), 1),
+    ((3, 8192), 1),
+    ((4, 12, 5000), (0, 2)),
 ]
 
 
@@ -80,7 +84,15 @@ def test_lines(shape, axis):
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis"), [((40, 3, 50, 51), 1), ((9, 64, 8, 8), 1), ((5000, 7), 1), ((2000, 8, 16), 2)]
+    ("shape", "axis"),
+    [
+        ((40, 3, 50, 51), 1),
+        ((9, 64, 8, 8), 1),
+        ((64, 5, 16, 16), 1),
+        ((500, 64), 1),
+        ((5000, 7), 1),
+        ((2000, 8, 16), 2),
+    ],
 )
 def test_batch_norm(shape, axis):
     x, head = numbers(shape) + 30, numbers(shape, 1)
@@ -116,7 +128,10 @@ def test_batch_norm(shape, axis):
     np.testing.assert_allclose(var.asnumpy(), 0.9 + 0.1 * exact.var(others), rtol=1e-4)
 
 
-@pytest.mark.parametrize(("shape", "axis"), [((3000, 33), -1), ((5, 9000), -1), ((30, 50, 60), 1)])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((3000, 33), -1), ((5, 9000), -1), ((30, 50, 60), 1), ((70, 256), -1), ((9, 4096), -1)],
+)
 def test_layer_norm(shape, axis):
     x, head, size = numbers(shape), numbers(shape, 1), shape[axis]
     data, gamma, beta = nd.array(x), nd.array(numbers(size, 2)), nd.array(numbers(size, 3))
