@@ -181,6 +181,10 @@ NDArray read_record(ByteSource& in, engine::Engine& engine, LoadOptions options)
   const Shape shape = read_shape(in);
   if (numpy ? !shape.is_known() : shape.ndim() == 0) return NDArray();
   if (!shape.is_known()) in.fail("an array has an impossible shape");
+  if (!numpy && options.numpy_shapes && stype == StorageType::dense && shape.size() == 0) {
+    in.fail("the array of shape {} was saved without NumPy shape rules; turn np_shape off to load it",
+            shape.to_string());
+  }
   const Device device = read_device(in, engine);
   const DType dtype = read_dtype(in);
   if (stype == StorageType::dense) return read_dense(in, engine, shape, device, dtype, options);

@@ -30,7 +30,6 @@ void register_contrib_index(OpTable& table) {
       .infer_shape([](const IndexArrayParams& p, ShapeInfer& s) {
         const Shape& data = s.in(0);
         if (!data.ndim_known()) return;
-        s.expect(0, data.ndim() > 0, "at least one axis");
         if (p.axes) {
           for (const int64_t axis : *p.axes) normalize_axis(axis, data.ndim(), s.who());
         }

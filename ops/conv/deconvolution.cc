@@ -33,7 +33,7 @@ void check(const Params& p, const char* who) {
   }
   for (int i = 0; i < spatial; ++i) {
     const int64_t adj = value_or(p.adj, i, 0);
-    LOOMIX_CHECK(adj >= 0 && adj < value_or(p.stride, i, 1), ValueError,
+    LOOMIX_CHECK(has_target(p) || (adj >= 0 && adj < value_or(p.stride, i, 1)), ValueError,
                  "[{}] adj is {}; each number must be smaller than that of stride {}, and not negative.", who,
                  tuple_text(p.adj), tuple_text(p.stride));
     LOOMIX_CHECK(!has_target(p) || p.target_shape[i] > 0, ValueError,

@@ -59,6 +59,7 @@ void register_scalar(OpTable& table) {
         g.set(0, g.call1("_backward_relu", {g.grad_of(0), inside}));
       });
   add_op<HardSigmoidParams>(table, "hard_sigmoid", "min(max(alpha x + beta, 0), 1).")
+      .types(kFloatingTypes)
       .gradient([](const HardSigmoidParams& p, GradBuilder& g) {
         const E y{g, g.out(0)};
         const E inside = y.call("_greater_scalar", 0) * y.call("_lesser_scalar", 1);

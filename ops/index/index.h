@@ -27,12 +27,15 @@ struct EmbeddingParams {
   int64_t output_dim = 0;
   DType dtype = DType::float32;
   bool sparse_grad = false;
+  bool deterministic = false;
   static void fields(FieldList<EmbeddingParams>& f) {
     using P = EmbeddingParams;
     f("input_dim", &P::input_dim, "Number of rows of the weight.").required("2").at_least(1).type("int");
     f("output_dim", &P::output_dim, "Length of a row.").required("3").at_least(1).type("int");
     f("dtype", &P::dtype, "Type of the weight where nothing else says it.").dtypes(kArrayDTypes);
     f("sparse_grad", &P::sparse_grad, "Whether the gradient of the weight is row_sparse.");
+    f("deterministic", &P::deterministic,
+      "Accepted as in MXNet: the gradient's sums are always in the data's order.");
   }
 };
 

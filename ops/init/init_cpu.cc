@@ -3,6 +3,7 @@
 #include "ops/table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "ops/elemwise/apply.h"
@@ -29,10 +30,14 @@ void set_value_cpu(const SetValueParams& p, const KernelArgs& args) {
 }
 void full_cpu(const FullParams& p, const KernelArgs& args) { apply_fill(p.value, args.out[0], args); }
 
+// begin, begin + step, ...; both are numbers of the output's type, so those of integers lose their fractions.
+void even_steps(const KernelArgs& args, int repeat, double begin, double step) {
+  if (!is_floating(args.out[0].dtype)) begin = std::trunc(begin), step = std::trunc(step);
+  progression(args, repeat, [=](int64_t i) { return begin + static_cast<double>(i) * step; });
+}
+
 void arange_cpu(const RangeParams& p, const KernelArgs& args) {
-  const double begin = p.stop || p.infer_range ? p.start : 0.0;
-  progression(args, p.repeat,
-              [=, step = p.step](int64_t i) { return begin + static_cast<double>(i) * step; });
+  even_steps(args, p.repeat, p.stop || p.infer_range ? p.start : 0.0, p.step);
 }
 
 void linspace_cpu(const LinspaceParams& p, const KernelArgs& args) {
@@ -43,7 +48,7 @@ void linspace_cpu(const LinspaceParams& p, const KernelArgs& args) {
 }
 
 void arange_like_cpu(const ArangeLikeParams& p, const KernelArgs& args) {
-  progression(args, p.repeat, [p](int64_t i) { return p.start + static_cast<double>(i) * p.step; });
+  even_steps(args, p.repeat, p.start, p.step);
 }
 
 void eye_cpu(const EyeParams& p, const KernelArgs& args) {

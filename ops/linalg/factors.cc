@@ -90,9 +90,11 @@ void register_determinants(OpTable& table) {
 }
 
 // A = L L^T: with M = L^T G, the gradient is L^-T S L^-1, where S is half of what M's lower triangle mirrors to.
-void potrf_gradient(const NoParams&, GradBuilder& g) {
-  const MatrixExpr l{g, g.out(0)};
-  const MatrixExpr m = l.times({g, g.grad_of(0)}, true);
+// A = U^T U: the same, of L = U^T.
+void potrf_gradient(const PotrfParams& p, GradBuilder& g) {
+  const MatrixExpr out{g, g.out(0)}, grad{g, g.grad_of(0)};
+  const MatrixExpr l = p.lower ? out : out.transposed();
+  const MatrixExpr m = l.times(p.lower ? grad : grad.transposed(), true);
   g.set(0, m.part("mirrored").solved(l, false, true).solved(l, true, false));
 }
 
@@ -123,9 +125,10 @@ void syevd_gradient(const NoParams&, GradBuilder& g) {
 }  // namespace
 
 void register_linalg_factors(OpTable& table) {
-  add(table, "potrf",
-      "The lower Cholesky factor of each matrix of a batch; an error for one that is not positive definite.")
-      .infer_shape(square_to_square)
+  add_linalg<PotrfParams>(table, "potrf", {"A"})
+      .doc("The Cholesky factor of each matrix of a batch; an error for one that is not positive definite.")
+      .cost([](const PotrfParams&, const KernelSpec& spec) { return factor_cost({}, spec); })
+      .infer_shape([](const PotrfParams&, ShapeInfer& s) { tie_squares(s); })
       .inplace(0, 0)
       .gradient(potrf_gradient);
   add(table, "potri", "The inverse of L L^T for each lower triangular matrix L of a batch.")

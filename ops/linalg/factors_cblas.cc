@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <utility>
 
 #include "ops/linalg/blas.h"
 #include "ops/linalg/linalg.h"
@@ -22,6 +23,18 @@ void copy_lower(const T* from, T* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i, from += n, to += n) {
     if (to != from) std::copy_n(from, i + 1, to);
     std::fill(to + i + 1, to + n, T{0});
+  }
+}
+
+// The transpose of the upper triangle, zeros above the diagonal. `to` may be `from`.
+template <class T>
+void copy_upper_transposed(const T* from, T* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i * n + i] = from[i * n + i];
+    for (int64_t k = 0; k < i; ++k) {
+      to[i * n + k] = from[k * n + i];
+      to[k * n + i] = T{0};
+    }
   }
 }
 
@@ -171,25 +184,36 @@ size_t lq_bytes(int64_t rows, DType dtype) {  // tau and work
   return aligned(static_cast<size_t>(rows * (1 + kPanel) * size_of(dtype)));
 }
 
-void linalg_potrf_cblas(const KernelArgs& args) {
+// U = L^T, in place.
+template <class T>
+void mirror_lower(T* matrix, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t k = 0; k < i; ++k) matrix[k * n + i] = std::exchange(matrix[i * n + k], T{0});
+  }
+}
+
+void linalg_potrf_cblas(const PotrfParams& p, const KernelArgs& args) {
   const Matrices a(args.in[0].shape);
   const int64_t n = a.rows;
   FirstFailure failure;
   dispatch_real(args.out[0].dtype, "linalg_potrf", [&]<class T>(Type<T>) {
     const T* in = args.in[0].as<T>();
     T* out = args.out[0].mutable_as<T>();
+    const auto copy_half = p.lower ? copy_lower<T> : copy_upper_transposed<T>;
     if (n > kLargeCholesky) {
       for (int64_t item = 0; item < a.count; ++item) {
-        copy_lower(in + item * a.size(), out + item * a.size(), n);
+        copy_half(in + item * a.size(), out + item * a.size(), n);
         if (!cholesky_large(out + item * a.size(), n, args)) failure.note(item);
+        if (!p.lower) mirror_lower(out + item * a.size(), n);
       }
       return;
     }
     each_matrix(args, a.count, cube(n) / 3 + 50, [&](int64_t item) {
       T* matrix = out + item * a.size();
-      copy_lower(in + item * a.size(), matrix, n);
+      copy_half(in + item * a.size(), matrix, n);
       if (!(n <= kSmallCholesky ? cholesky_small(matrix, n) : cholesky_lapack(matrix, n, n)))
         failure.note(item);
+      if (!p.lower) mirror_lower(matrix, n);
     });
   });
   failure.check("_linalg_potrf", "not positive definite", a.count);

@@ -43,6 +43,14 @@ struct TriangularParams {
   }
 };
 
+struct PotrfParams {
+  bool lower = true;
+  static void fields(FieldList<PotrfParams>& f) {
+    f("lower", &PotrfParams::lower,
+      "Gives L of A = L L^T from A's lower triangle, else U of A = U^T U from its upper one.");
+  }
+};
+
 struct SyrkParams {
   bool transpose = false;
   double alpha = 1;

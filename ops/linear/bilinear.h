@@ -56,6 +56,20 @@ Shape bias_shape(const P& p) {
   else return {p.num_filter};
 }
 
+// FullyConnected also takes a bias of one column, as MXNet's does.
+template <class P>
+constexpr bool kColumnBias = requires(P p) {
+  p.num_hidden;
+};
+
+template <class P>
+void infer_bias(const P& p, ShapeInfer& s, int place) {
+  if constexpr (kColumnBias<P>) {
+    if (s.in(place) == Shape{p.num_hidden, 1}) return;
+  }
+  s.set_in(place, bias_shape(p));
+}
+
 // Registers f, fa, fb and the gradient to the bias; gives f. `relate(p, BilinearShapes&)` infers what a, b and f(a, b) say
 // about each other, `cost` what each of the three takes.
 template <class P, const Bilinear& ops, auto relate, auto cost = nullptr>
@@ -66,13 +80,16 @@ OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
      BilinearShapes shapes(s, 0, 1, -1);
      relate(p, shapes);
      if constexpr (with_bias) {
-       if (!p.no_bias && s.in(0).ndim_known()) s.set_in(2, bias_shape(p));  // with the weight
+       if (!p.no_bias && s.in(0).ndim_known()) infer_bias(p, s, 2);  // with the weight
      }
    }).gradient([](const P&, GradBuilder& g) {
     if (g.wants(0)) g.set(0, g.call1(ops.fa, {g.grad_of(0), g.in(1), g.in(0)}, g.attrs()));
     if (g.wants(1)) g.set(1, g.call1(ops.fb, {g.grad_of(0), g.in(0), g.in(1)}, g.attrs()));
     if constexpr (with_bias) {
-      if (g.num_in() > 2 && g.wants(2)) g.set(2, g.call1(ops.bias, {g.grad_of(0)}, g.attrs()));
+      if (g.num_in() > 2 && g.wants(2)) {
+        if constexpr (kColumnBias<P>) g.set(2, g.call1(ops.bias, {g.grad_of(0), g.in(2)}, g.attrs()));
+        else g.set(2, g.call1(ops.bias, {g.grad_of(0)}, g.attrs()));
+      }
     }
   });
   auto fa = table.add_hidden<P>(ops.fa, {"grad", b, a});
@@ -108,10 +125,20 @@ OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
   }
   if constexpr (with_bias) {
     f.input("bias").last_input_if([](const P& p) { return !p.no_bias; });
-    table.add_hidden<P>(ops.bias, {"grad"})
-        .infer_shape([](const P& p, ShapeInfer& s) { s.set_out(0, bias_shape(p)); })
-        .types(kFloatingTypes)
-        .accumulates();
+    const auto gradient = [](auto op) { op.types(kFloatingTypes).accumulates(); };
+    if constexpr (kColumnBias<P>) {
+      gradient(table.add_hidden<P>(ops.bias, {"grad", "bias"})
+                   .shape_only(1)
+                   .infer_shape([](const P& p, ShapeInfer& s) {
+                     s.set_in(1, s.out(0));
+                     infer_bias(p, s, 1);
+                     s.set_out(0, s.in(1));
+                   }));
+    } else {
+      gradient(table.add_hidden<P>(ops.bias, {"grad"}).infer_shape([](const P& p, ShapeInfer& s) {
+        s.set_out(0, bias_shape(p));
+      }));
+    }
   }
   return f;
 }

@@ -28,7 +28,8 @@ void check(const PoolingParams& p, const ShapeInfer& s, const Shape& data) {
                "[{}] kernel is {}; expected {} numbers for data of shape {}.", s.who(), tuple_text(p.kernel),
                spatial, data.to_string());
   for (const Shape* list : {&p.stride, &p.pad}) {
-    LOOMIX_CHECK(list->ndim() == 0 || list->ndim() == spatial, ShapeError,
+    // MXNet ignores what is beyond the data's axes, and scripts give a pad of three numbers for any of them.
+    LOOMIX_CHECK(list->ndim() == 0 || list->ndim() >= spatial, ShapeError,
                  "[{}] stride and pad are {} and {}; expected {} numbers or none.", s.who(),
                  tuple_text(p.stride), tuple_text(p.pad), spatial);
   }
@@ -36,8 +37,10 @@ void check(const PoolingParams& p, const ShapeInfer& s, const Shape& data) {
     LOOMIX_CHECK(p.kernel[i] > 0 && value_or(p.stride, i, 1) > 0 && value_or(p.pad, i, 0) >= 0, ValueError,
                  "[{}] kernel {}, stride {}, pad {}: kernel and stride must be positive, pad not negative.",
                  s.who(), tuple_text(p.kernel), tuple_text(p.stride), tuple_text(p.pad));
-    LOOMIX_CHECK(p.pooling_convention == PoolConvention::same || value_or(p.pad, i, 0) < p.kernel[i],
-                 ValueError, "[{}] pad {} must be smaller than kernel {}.", s.who(), tuple_text(p.pad),
+    LOOMIX_CHECK(p.pooling_convention != PoolConvention::same || value_or(p.pad, i, 0) == 0, ValueError,
+                 "[{}] pad is {}; the pooling convention 'same' pads by itself.", s.who(), tuple_text(p.pad));
+    LOOMIX_CHECK(value_or(p.pad, i, 0) < p.kernel[i], ValueError,
+                 "[{}] pad {} must be smaller than kernel {}.", s.who(), tuple_text(p.pad),
                  tuple_text(p.kernel));
   }
 }

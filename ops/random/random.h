@@ -23,6 +23,17 @@ void target_fields(FieldList<P>& f, std::initializer_list<DType> dtypes) {
   f("dtype", &P::dtype, "Type of the output; float32 (randint: int32) without it.").dtypes(dtypes);
 }
 
+// Raises unless the value of a parameter (element `i` of an array of them) is one that distribution D has.
+template <class D>
+void check_parameter(const char* family, double value, const ParameterInfo& info, std::optional<int64_t> i) {
+  const bool enough = info.least == kAnyValue || (info.open ? value > info.least : value >= info.least);
+  if (enough && std::isfinite(value)) return;
+  const char* const range = info.least == kAnyValue ? "" : info.open ? " above 0" : " of 0 or more";
+  const std::string which = i ? fmt::format("element {} of {}", *i, info.name) : info.name;
+  throw ValueError(
+      fmt::format("[{}{}] {} is {}; expected a finite number{}.", family, D::name, which, value, range));
+}
+
 // The attributes of `_random_x_like`: the parameters of distribution D.
 template <class D>
 struct LikeParams {
@@ -32,18 +43,13 @@ struct LikeParams {
 
   template <class P>
   static void fields(FieldList<P>& f) {
-    limit(f(D::parameters[0].name, &P::first, D::parameters[0].doc), D::parameters[0]);
-    if constexpr (kLast == 1) {
-      limit(f(D::parameters[1].name, &P::second, D::parameters[1].doc), D::parameters[1]);
-    }
+    f(D::parameters[0].name, &P::first, D::parameters[0].doc);
+    if constexpr (kLast == 1) f(D::parameters[1].name, &P::second, D::parameters[1].doc);
   }
-
- private:
-  template <class Rule>
-  static void limit(Rule rule, const ParameterInfo& info) {
-    rule.at_most(kMostValue);
-    if (info.open) rule.above(info.least);
-    if (!info.open) rule.at_least(info.least);
+  // For kernels: as in MXNet a parameter that is out of range is an error of the array, not of the call.
+  void check() const {
+    check_parameter<D>("_random_", first, D::parameters[0], {});
+    if constexpr (kLast == 1) check_parameter<D>("_random_", second, D::parameters[1], {});
   }
 };
 

@@ -80,6 +80,7 @@ double read_as_double(const TensorView& view, int64_t i) {
 
 template <class D, class P>
 void draw_cpu(const P& p, const KernelArgs& args) {
+  p.check();
   fill<D>(args, p.first, p.second);
 }
 
@@ -91,14 +92,7 @@ void sample_cpu(const KernelArgs& args) {
   for (size_t k = 0; k < args.in.size(); ++k) {
     const ParameterInfo& info = D::parameters[k];
     for (int64_t i = 0; i < sets; ++i) {
-      const double value = read_as_double(args.in[k], i);
-      const bool enough = info.least == kAnyValue || (info.open ? value > info.least : value >= info.least);
-      LOOMIX_CHECK(enough && std::isfinite(value), ValueError,
-                   "[_sample_{}] element {} of {} is {}; expected a finite number{}.", D::name, i, info.name,
-                   value,
-                   info.least == kAnyValue ? ""
-                   : info.open             ? " above 0"
-                                           : " of 0 or more");
+      check_parameter<D>("_sample_", read_as_double(args.in[k], i), info, i);
     }
   }
   fill_by_stream(args, [&](PhiloxStream& stream, int64_t i) {
@@ -115,6 +109,7 @@ void distribution(OpTable& table) {
 }
 
 void randint_cpu(const RandintParams& p, const KernelArgs& args) {
+  LOOMIX_CHECK(p.low < p.high, ValueError, "[_random_randint] low {} is not below high {}.", p.low, p.high);
   const auto low = static_cast<uint64_t>(p.low);
   const auto range = static_cast<unsigned __int128>(static_cast<uint64_t>(p.high) - low);
   fill_by_stream(args, [=](PhiloxStream& stream, int64_t) {

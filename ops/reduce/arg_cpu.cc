@@ -14,8 +14,15 @@ bool is_nan(T value) {
 }
 
 // The first of equal elements wins, and NaN wins over numbers.
+void put_index(const TensorView& y, int64_t i, int64_t index) {
+  dispatch_all(y.dtype, "argmax", [&]<class I>(Type<I>) {
+    using Value = std::conditional_t<std::is_same_v<I, float16> || std::is_same_v<I, bfloat16>, float, I>;
+    y.mutable_as<I>()[i] = I(static_cast<Value>(index));
+  });
+}
+
 template <class Order, class T>
-void search(const T* x, const AxisSplit& split, T* y, const KernelArgs& args) {
+void search(const T* x, const AxisSplit& split, const TensorView& y, const KernelArgs& args) {
   using Value = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
   engine::parallel_each(*args.context, split.lines(), kGrain / split.size, [&](int64_t i) {
     const T* line = x + split.start(i, split.size);
@@ -28,7 +35,7 @@ void search(const T* x, const AxisSplit& split, T* y, const KernelArgs& args) {
         found = k;
       }
     }
-    y[i] = T(static_cast<Value>(found));
+    put_index(y, i, found);
   });
 }
 
@@ -39,8 +46,7 @@ void search_axis(std::optional<int> axis, const KernelArgs& args, const char* wh
   LOOMIX_CHECK(x.size() > 0, ShapeError, "[{}] data of shape {} has no element to find.", who,
                x.shape.to_string());
   const AxisSplit split(x.shape, axis, who);
-  dispatch_all(x.dtype, who,
-               [&]<class T>(Type<T>) { search<Order>(x.as<T>(), split, y.mutable_as<T>(), args); });
+  dispatch_all(x.dtype, who, [&]<class T>(Type<T>) { search<Order>(x.as<T>(), split, y, args); });
 }
 
 }  // namespace

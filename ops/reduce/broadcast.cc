@@ -63,6 +63,8 @@ void like_shape(const BroadcastLikeParams& p, ShapeInfer& s) {
     LOOMIX_CHECK(p.lhs_axes->ndim() == p.rhs_axes->ndim(), ValueError,
                  "[{}] lhs_axes {} and rhs_axes {} differ in length.", s.who(), tuple_text(*p.lhs_axes),
                  tuple_text(*p.rhs_axes));
+    LOOMIX_CHECK(p.lhs_axes->ndim() > 0, ValueError,
+                 "[{}] lhs_axes and rhs_axes are empty; expected at least one.", s.who());
     for (int i = 0; i < p.lhs_axes->ndim(); ++i) {
       const int to = normalize_axis((*p.lhs_axes)[i], lhs.ndim(), s.who());
       const int from = normalize_axis((*p.rhs_axes)[i], rhs.ndim(), s.who());

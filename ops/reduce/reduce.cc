@@ -3,6 +3,7 @@
 
 #include "ops/elemwise/schema.h"
 #include "ops/grad_expr.h"
+#include "ops/shape_rule.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -76,11 +77,48 @@ void norm_gradient(const NormParams& p, GradBuilder& g) {
   g.set(0, to_input(grad / (norm + norm.call("_equal_scalar", 0))) * x);  // zero where the norm is
 }
 
+// Of max and min, which an array without elements does not have.
+void extremum_shape(const ReduceParams& p, ShapeInfer& s) {
+  LOOMIX_CHECK(!s.in(0).is_known() || s.in(0).size() > 0, ShapeError, "[{}] data of shape {} has no element.",
+               s.who(), s.in(0).to_string());
+  reduce_shape(p, s);
+}
+
+// The first of the data's type, float32 and float64 that holds all indices into an axis.
+DType index_type(DType data, int64_t size) {
+  const auto exact = [](DType dtype) -> double {
+    switch (dtype) {
+      case DType::int8: return 0x1p7;
+      case DType::uint8:
+      case DType::bfloat16: return 0x1p8;
+      case DType::float16: return 0x1p11;
+      case DType::float32: return 0x1p24;
+      case DType::int32: return 0x1p31;
+      default: return 0x1p53;
+    }
+  };
+  for (const DType dtype : {data, DType::float32}) {
+    if (static_cast<double>(size) <= exact(dtype)) return dtype;
+  }
+  return DType::float64;
+}
+
+void index_typed(std::optional<int> axis, TypeInfer& t) {
+  const std::span<const Shape> shapes = input_shapes();
+  if (shapes.empty() || !shapes[0].is_known() || t.in(0) == DType::unknown) return t.unify_all();
+  const Shape& data = shapes[0];
+  const int64_t size = !axis         ? data.size()
+                       : data.ndim() ? data[normalize_axis(*axis, data.ndim(), t.who())]
+                                     : 1;
+  t.set_out(0, index_type(t.in(0), size));
+}
+
 template <class F, Finish finish, class Gradient>
 void add_reduction(OpTable& table, const ReduceOp<F, finish, Gradient>& op) {
   if constexpr (!std::is_same_v<Gradient, NoGradient>) {
     auto builder = table.add<ReduceParams>(op.name, {"data"});
-    builder.infer_shape(reduce_shape<ReduceParams>)
+    const std::string_view name = op.name;
+    builder.infer_shape(name == "max" || name == "min" ? extremum_shape : reduce_shape<ReduceParams>)
         .gradient_by([gradient = op.gradient](const AttrsBase&, GradBuilder& g) {
           g.set(0, gradient(ReduceTerms(g)));
         });
@@ -118,14 +156,26 @@ void register_reductions(OpTable& table) {
       .infer_shape(reduce_shape<MomentsParams>)
       .gradient(moments_gradient);
   const std::pair<const char*, const char*> searches[] = {
-      {"argmax", "Index of the first maximum along an axis, in data's type."},
-      {"argmin", "Index of the first minimum along an axis, in data's type."}};
+      {"argmax",
+       "Index of the first maximum along an axis, in data's type, or float32 or float64 where "
+       "that is too short for the axis."},
+      {"argmin",
+       "Index of the first minimum along an axis, in data's type, or float32 or float64 where that is too "
+       "short for the axis."}};
   for (const auto& [name, doc] : searches) {
-    table.add<ArgParams>(name, {"data"}).doc(doc).infer_shape(reduce_shape<ArgParams>).zero_gradient();
+    table.add<ArgParams>(name, {"data"})
+        .doc(doc)
+        .infer_shape(reduce_shape<ArgParams>)
+        .infer_type([](const ArgParams& p, TypeInfer& t) { index_typed(p.axis, t); })
+        .zero_gradient();
   }
   table.add<NoParams>("argmax_channel", {"data"})
-      .doc("Index of the first maximum along axis 1, in data's type.")
+      .doc(
+          "Index of the first maximum along axis 1, in data's type, or float32 or float64 where that is too "
+          "short for the "
+          "axis.")
       .infer_shape([](const NoParams&, ShapeInfer& s) { reduce_shape(ArgParams{.axis = 1}, s); })
+      .infer_type([](const NoParams&, TypeInfer& t) { index_typed(1, t); })
       .zero_gradient();
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/tuple_text.h"
 #include "ops/shape/shape.h"
+#include "ops/shape_rule.h"
 #include "ops/table.h"
 
 // Operators that put elements elsewhere.
@@ -86,7 +87,8 @@ void tile_shape(const TileParams& p, ShapeInfer& s) {
   for (int i = 1; i <= ndim; ++i) {
     const int64_t size = i <= in.ndim() ? in[in.ndim() - i] : 1;
     const int64_t reps = i <= p.reps.ndim() ? p.reps[p.reps.ndim() - i] : 1;
-    LOOMIX_CHECK(reps >= 0, ValueError, "[{}] reps {} has a negative entry.", s.who(), tuple_text(p.reps));
+    LOOMIX_CHECK(reps > 0 || (reps == 0 && numpy_shapes()), ValueError,
+                 "[{}] reps is {}; expected positive numbers.", s.who(), tuple_text(p.reps));
     out[ndim - i] = size < 0 ? kUnknownDim : size * reps;
   }
   s.set_out(0, out);
@@ -171,6 +173,9 @@ void diag_shape(const DiagParams& p, ShapeInfer& s) {
   const int rows = normalize_axis(p.axis1, in.ndim(), s.who());
   const int columns = normalize_axis(p.axis2, in.ndim(), s.who());
   LOOMIX_CHECK(rows != columns, ValueError, "[{}] axis1 and axis2 are both {}.", s.who(), rows);
+  LOOMIX_CHECK(p.k <= in[columns] && -int64_t{p.k} <= in[rows], ValueError,
+               "[{}] a matrix of {} rows and {} columns has no diagonal {}.", s.who(), in[rows], in[columns],
+               p.k);
   Shape out;
   for (int axis = 0; axis < in.ndim(); ++axis) {
     if (axis != rows && axis != columns) out.push_back(in[axis]);

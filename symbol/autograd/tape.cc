@@ -136,6 +136,7 @@ void mark_variables(std::span<NDArray* const> arrays, std::span<const NDArray> g
     Ref<TapeNode> node(new TapeNode);
     node->outputs.push_back({without_tape(array), 0});
     node->grad = grads[i].is_none() ? NDArray() : without_tape(grads[i]);
+    node->used_version = node->grad.is_none() ? 0 : node->grad.storage().version();
     node->req = reqs[i] == ops::Req::inplace ? ops::Req::write : reqs[i];
     array.set_tape(node, 0);
   }
@@ -144,6 +145,19 @@ void mark_variables(std::span<NDArray* const> arrays, std::span<const NDArray> g
 NDArray gradient_of(const NDArray& array) {
   const TapeNode* const node = node_of(array);
   return node && node->is_variable() ? node->grad : NDArray();
+}
+
+bool has_fresh_gradient(const NDArray& array) {
+  const NDArray gradient = gradient_of(array);
+  return !gradient.is_none() && gradient.storage().version() != node_of(array)->used_version;
+}
+
+void set_fresh_gradient(const NDArray& array, bool fresh) {
+  const NDArray gradient = gradient_of(array);
+  LOOMIX_CHECK(!gradient.is_none(), ValueError,
+               "[NDArray] the array has no gradient; attach_grad gives it one.");
+  constexpr uint64_t kNever = ~uint64_t{0};
+  node_of(array)->used_version = fresh ? kNever : gradient.storage().version();
 }
 
 void record_custom(Runtime& runtime, Ref<CustomFunction> function, std::span<const NDArray> inputs,

@@ -50,6 +50,9 @@ void mark_variables(std::span<NDArray* const> arrays, std::span<const NDArray> g
                     std::span<const ops::Req> reqs);
 // The gradient array of a variable; none if the handle is not a variable.
 NDArray gradient_of(const NDArray& array);
+// Whether the gradient of a variable was written since it was marked or said to be used; false if there is none.
+bool has_fresh_gradient(const NDArray& array);
+void set_fresh_gradient(const NDArray& array, bool fresh);
 
 struct BackwardOptions {
   bool retain_graph = false;  // keep the nodes for another run

@@ -34,6 +34,7 @@ class TapeNode final : public RefCounted {
   InlineVector<Input, 2> inputs;
   InlineVector<Output, 1> outputs;  // outputs, then saved values; of a variable the array itself
   NDArray grad;                     // variables only
+  uint64_t used_version = 0;        // of its gradient: what an update has used, or how it was at first
   ops::Req req = ops::Req::null;
   bool cleared = false;
   bool states_updated = false;  // by its gradient, which counts a recorded call once

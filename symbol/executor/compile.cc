@@ -47,7 +47,7 @@ Inference BoundExecutor::infer(const Graph& graph, const Constants& constants) c
     if (arrays_.requests[i] != ops::Req::null) set(graph.outputs[gradient++], arrays_.arguments[i]);
   }
   infer_shapes(graph, known.shapes);
-  infer_dtypes(graph, known.dtypes);
+  infer_dtypes(graph, known.dtypes, known.shapes);
   for (NodeId id = 0; id < graph.size(); ++id) {
     for (int i = 0; i < graph[id].num_outputs; ++i) {
       LOOMIX_CHECK(known.shapes[index(id, i)].is_known(), ShapeError,

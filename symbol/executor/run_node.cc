@@ -91,6 +91,7 @@ void infer(const ops::OpDef& op, const AttrsBase& attrs, std::span<const NDArray
   const std::span<DType> types(result.types);
   ops::ShapeInfer shape_rule(op, shapes.first(num_in), shapes.subspan(num_in));
   op.infer_shape(attrs, shape_rule);
+  const ops::InputShapesScope scope(shapes.first(num_in));
   op.infer_types(attrs, types.first(num_in), types.subspan(num_in));
   for (size_t i = 0; i < num_out; ++i) {
     LOOMIX_CHECK(

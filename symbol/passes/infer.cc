@@ -72,7 +72,8 @@ bool merge(Shape& known, const Shape& now) {
 template <class T>
 class FixedPoint {
  public:
-  FixedPoint(const Graph& graph, std::span<T> known) : graph_(graph), index_(graph), known_(known) {
+  FixedPoint(const Graph& graph, std::span<T> known, std::span<const Shape> shapes = {})
+      : graph_(graph), index_(graph), known_(known), shapes_(shapes) {
     LOOMIX_INTERNAL_CHECK(static_cast<int>(known.size()) == index_.size());
     dirty_.resize(graph.size());
     said_by_.assign(known.size(), -1);
@@ -105,7 +106,12 @@ class FixedPoint {
     const Node& node = graph_[id];
     const auto inputs = graph_.inputs(id);
     in_.clear();
+    in_shapes_.clear();
     for (const ValueRef& input : inputs) in_.push_back(known_[index_[input]]);
+    if (!shapes_.empty()) {
+      for (const ValueRef& input : inputs) in_shapes_.push_back(shapes_[static_cast<size_t>(index_[input])]);
+    }
+    const ops::InputShapesScope scope(in_shapes_);
     const auto begin = known_.begin() + index_(id, 0);
     out_.assign(begin, begin + node.num_outputs);
     try {
@@ -163,6 +169,8 @@ class FixedPoint {
   const Graph& graph_;
   ValueIndex index_;
   std::span<T> known_;
+  std::span<const Shape> shapes_;  // of all values, or none
+  std::vector<Shape> in_shapes_;   // of the node at hand
   std::vector<char> dirty_;
   std::vector<NodeId>
       said_by_;  // of each value: the node from which its shape or type was heard last; -1: it was given
@@ -174,7 +182,9 @@ class FixedPoint {
 }  // namespace
 
 void infer_shapes(const Graph& graph, std::span<Shape> shapes) { FixedPoint<Shape>(graph, shapes).run(); }
-void infer_dtypes(const Graph& graph, std::span<DType> dtypes) { FixedPoint<DType>(graph, dtypes).run(); }
+void infer_dtypes(const Graph& graph, std::span<DType> dtypes, std::span<const Shape> shapes) {
+  FixedPoint<DType>(graph, dtypes, shapes).run();
+}
 
 void apply_variable_attrs(const Graph& graph, std::span<Shape> shapes, std::span<DType> dtypes) {
   const ValueIndex index(graph);

@@ -23,7 +23,8 @@ struct Inference {
 // Runs the operators' two-way rules until nothing more follows. `shapes`: what is known at first, one a value. Nodes of
 // unknown operators say nothing. Throws ShapeError that names operator, node and its arguments.
 void infer_shapes(const Graph& graph, std::span<Shape> shapes);
-void infer_dtypes(const Graph& graph, std::span<DType> dtypes);
+// With `shapes`, all of them known, types that depend on sizes are right, too: that of an index into a long axis.
+void infer_dtypes(const Graph& graph, std::span<DType> dtypes, std::span<const Shape> shapes = {});
 
 // Reads `__shape__` and `__dtype__` of variables into what is known.
 void apply_variable_attrs(const Graph& graph, std::span<Shape> shapes, std::span<DType> dtypes);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Star imports and names against what MXNet 1.9.1 gives (star_names.json)."""
+"""Star imports, names and calls against what MXNet 1.9.1 gives (star_names.json, call_results/answers.json)."""
 
 import importlib
 import json
@@ -14,3 +14,12 @@ check_names = importlib.import_module("check_names")
 def test_names():
     theirs = json.loads((HERE / "star_names.json").read_text())
     assert check_names.unexplained(check_names.differences(theirs, None)) == []
+
+
+def test_calls(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE / "call_results"))
+    for name in ("run", "compare"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    compare = importlib.import_module("compare")
+    theirs = json.loads((HERE / "call_results" / "answers.json").read_text())
+    assert list(compare.differences(theirs, compare.ask(sys.executable, "loomix"))) == []

@@ -19,6 +19,11 @@ DIFFERENT = {
     "BatchNorm_v1": {"inputs"},  # MXNet leaves its states out
     "IdentityAttachKLSparseReg": {"inputs"},  # MXNet leaves its state out
     "khatri_rao": {"parameters"},  # MXNet does not list num_args
+    "_linalg_potrf": {"parameters"},  # MXNet does not list lower, and takes it
+    "Embedding": {
+        "parameters"
+    },  # deterministic, which MXNet does not list, and takes for _contrib_SparseEmbedding
+    "_contrib_SparseEmbedding": {"parameters"},
     "_linspace": {"parameters", "stop"},  # MXNet lists those of _arange, and takes these
     "_random_negative_binomial": {"k"},  # any positive number
     "_random_negative_binomial_like": {"k"},

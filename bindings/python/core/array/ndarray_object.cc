@@ -10,6 +10,7 @@
 #include "bindings/python/core/executor/autograd.h"
 #include "bindings/python/core/operator/attr_cache.h"
 #include "bindings/python/core/process/runtime.h"
+#include "ops/shape_rule.h"
 #include "symbol/autograd/tape.h"
 
 namespace loomix::python {
@@ -82,6 +83,17 @@ PyObject* get_version(PyObject* self, void*) {
     return checked(PyLong_FromUnsignedLongLong(array_of(self).storage().version()));
   });
 }
+PyObject* get_fresh_gradient(PyObject* self, void*) {
+  return guarded([&] { return PyBool_FromLong(autograd::has_fresh_gradient(array_of(self))); });
+}
+int set_fresh_gradient(PyObject* self, PyObject* fresh, void*) {
+  PyObject* const done = guarded([&] {
+    autograd::set_fresh_gradient(array_of(self), fresh && PyObject_IsTrue(fresh) == 1);
+    return Py_NewRef(Py_None);
+  });
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
 PyObject* get_is_none(PyObject* self, void*) { return PyBool_FromLong(array_of(self).is_none()); }
 
 PyObject* wait_to_read(PyObject* self, PyObject*) {
@@ -101,7 +113,9 @@ PyObject* view_at(PyObject* self, PyObject* index) {
   return guarded([&] {
     const Py_ssize_t position = PyNumber_AsSsize_t(index, PyExc_IndexError);
     if (position == -1 && PyErr_Occurred()) throw PythonError{};
-    return wrap(checked_array(self, "_at").at(position));
+    NDArray item = checked_array(self, "_at").at(position);
+    if (item.shape().ndim() == 0 && !ops::numpy_shapes()) item = item.reshape(Shape{1});
+    return wrap(std::move(item));
   });
 }
 
@@ -246,6 +260,8 @@ PyGetSetDef kProperties[] = {
     {"handle", get_self, nullptr, "The array itself, for code that passes handles.", nullptr},
     {"_is_none", get_is_none, nullptr, "Whether this is an empty handle.", nullptr},
     {"_version", get_version, nullptr, "Grows with each write that is pushed to the memory.", nullptr},
+    {"_fresh_grad", get_fresh_gradient, set_fresh_gradient,
+     "Whether the gradient was written since this was set to False.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // Tells the extension the public classes: set_array_classes(dense, row_sparse, csr).

@@ -201,7 +201,7 @@ Inference infer_all(const Graph& graph, std::span<const TensorView> variables) {
     known.dtypes[static_cast<size_t>(index(id, 0))] = variables[variable++].dtype;
   }
   infer_shapes(graph, known.shapes);
-  infer_dtypes(graph, known.dtypes);
+  infer_dtypes(graph, known.dtypes, known.shapes);
   for (NodeId id = 0; id < graph.size(); ++id) {
     for (int i = 0; i < graph[id].num_outputs; ++i) {
       const auto value = static_cast<size_t>(index(id, i));
