@@ -186,7 +186,7 @@ size_t lq_bytes(int64_t rows, DType dtype) {  // tau and work
 
 // U = L^T, in place.
 template <class T>
-void mirror_lower(T* matrix, int64_t n) {
+void transpose_lower(T* matrix, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t k = 0; k < i; ++k) matrix[k * n + i] = std::exchange(matrix[i * n + k], T{0});
   }
@@ -204,7 +204,7 @@ void linalg_potrf_cblas(const PotrfParams& p, const KernelArgs& args) {
       for (int64_t item = 0; item < a.count; ++item) {
         copy_half(in + item * a.size(), out + item * a.size(), n);
         if (!cholesky_large(out + item * a.size(), n, args)) failure.note(item);
-        if (!p.lower) mirror_lower(out + item * a.size(), n);
+        if (!p.lower) transpose_lower(out + item * a.size(), n);
       }
       return;
     }
@@ -213,7 +213,7 @@ void linalg_potrf_cblas(const PotrfParams& p, const KernelArgs& args) {
       copy_half(in + item * a.size(), matrix, n);
       if (!(n <= kSmallCholesky ? cholesky_small(matrix, n) : cholesky_lapack(matrix, n, n)))
         failure.note(item);
-      if (!p.lower) mirror_lower(matrix, n);
+      if (!p.lower) transpose_lower(matrix, n);
     });
   });
   failure.check("_linalg_potrf", "not positive definite", a.count);

@@ -84,7 +84,7 @@ PyObject* get_version(PyObject* self, void*) {
   });
 }
 PyObject* get_fresh_gradient(PyObject* self, void*) {
-  return guarded([&] { return PyBool_FromLong(autograd::has_fresh_gradient(array_of(self))); });
+  return guarded([&] { return PyLong_FromLong(autograd::has_fresh_gradient(array_of(self))); });
 }
 int set_fresh_gradient(PyObject* self, PyObject* fresh, void*) {
   PyObject* const done = guarded([&] {
