@@ -32,6 +32,7 @@ DIFFERENT = {
     "_new_empty_handle": "makes a pointer",
     "as_np_ndarray": "NumPy's interface is not there yet",
     "np_symbol": "NumPy's interface is not there yet",
+    "potrf": "gives the upper factor, too, by lower=False",
     "requests": "there where it is installed",
 }
 # Names that begin like this are gradients, which nobody calls, or of quantization, which is not there yet.

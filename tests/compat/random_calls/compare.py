@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import run
+import worker
 
 HERE = Path(__file__).parent
 TOLERANCE = {"float16": (2e-2, 2e-2), "float32": (2e-4, 2e-5), "float64": (1e-6, 1e-7)}
@@ -41,7 +41,15 @@ def ask(python, module, seed, count, path, restarts):
     """Runs all calls in one process; one that ends the process is passed over, if `restarts` allows for that."""
     first, ended = 0, []
     while first < count:
-        command = [python, str(HERE / "run.py"), module, str(seed), str(first), str(count - first), str(path)]
+        command = [
+            python,
+            str(HERE / "worker.py"),
+            module,
+            str(seed),
+            str(first),
+            str(count - first),
+            str(path),
+        ]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         with open(f"{path}.log", "ab") as log:
             status = subprocess.run(command, stderr=log, stdout=log, env=environment, check=False).returncode
@@ -107,7 +115,7 @@ def report(seed, theirs, ours):
         if answer is None:
             continue
         compared += 1
-        call = run.call_of(seed, number)
+        call = worker.call_of(seed, number)
         found = difference(call, answer, ours[number])
         if found is None:
             continue
@@ -122,7 +130,8 @@ def report(seed, theirs, ours):
     differing = sum(counts.values())
     share = 1 - differing / compared
     print(
-        f"{compared} calls of {len(run.calls.MAKERS)} operators: {share:.3%} agree, {unknown} of unknown kinds differ"
+        f"{compared} calls of {len(worker.calls.MAKERS)} operators: {share:.3%} agree, "
+        f"{unknown} of unknown kinds differ"
     )
     return share >= 0.995 and not unknown
 
@@ -150,7 +159,7 @@ def main():
         if ended:
             print(
                 f"MXNet's process ended at {len(ended)} calls:",
-                *(run.call_of(args.seed, n).describe() for n in ended[:5]),
+                *(worker.call_of(args.seed, n).describe() for n in ended[:5]),
                 sep="\n  ",
             )
         return 0 if report(args.seed, there, here) else 1

@@ -216,6 +216,7 @@ def SparseEmbedding(
     output_dim: int,
     dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
+    deterministic: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

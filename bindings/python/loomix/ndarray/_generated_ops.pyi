@@ -185,6 +185,7 @@ def Embedding(
     output_dim: int,
     dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
+    deterministic: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -1037,6 +1038,7 @@ def linalg_maketrian(
 ) -> NDArray: ...
 def linalg_potrf(
     A: NDArray,
+    lower: bool = True,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

@@ -59,7 +59,12 @@ def maketrian(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
-def potrf(A: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def potrf(
+    A: NDArray,
+    lower: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def potri(A: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def slogdet(
     A: NDArray,

@@ -231,6 +231,7 @@ def SparseEmbedding(
     output_dim: int | None = None,
     dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
+    deterministic: bool = False,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

@@ -193,6 +193,7 @@ def Embedding(
     output_dim: int | None = None,
     dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
+    deterministic: bool = False,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
@@ -1134,6 +1135,7 @@ def linalg_maketrian(
 ) -> Symbol: ...
 def linalg_potrf(
     A: Symbol | None = None,
+    lower: bool = True,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

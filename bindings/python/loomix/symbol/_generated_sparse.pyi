@@ -15,6 +15,7 @@ def Embedding(
     output_dim: int | None = None,
     dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
+    deterministic: bool = False,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

@@ -78,6 +78,7 @@ def maketrian(
 ) -> Symbol: ...
 def potrf(
     A: Symbol | None = None,
+    lower: bool = True,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

@@ -554,17 +554,17 @@ inline Symbol ElementWiseSum(const std::vector<Symbol>& args, int num_args) {
   return ElementWiseSum(std::string(), args, num_args);
 }
 // Looks up rows of `weight`; indices outside are moved to the nearest row.
-inline Symbol Embedding(const std::string& symbol_name, const Symbol& data, const Symbol& weight, int input_dim, int output_dim, EmbeddingDtype dtype = EmbeddingDtype::kFloat32, bool sparse_grad = false) {
-  return detail::Composed("Embedding").input("data", data).input("weight", weight).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, EmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).make(symbol_name);
+inline Symbol Embedding(const std::string& symbol_name, const Symbol& data, const Symbol& weight, int input_dim, int output_dim, EmbeddingDtype dtype = EmbeddingDtype::kFloat32, bool sparse_grad = false, bool deterministic = false) {
+  return detail::Composed("Embedding").input("data", data).input("weight", weight).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, EmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).set("deterministic", deterministic, false).make(symbol_name);
 }
-inline Symbol Embedding(const Symbol& data, const Symbol& weight, int input_dim, int output_dim, EmbeddingDtype dtype = EmbeddingDtype::kFloat32, bool sparse_grad = false) {
-  return Embedding(std::string(), data, weight, input_dim, output_dim, dtype, sparse_grad);
+inline Symbol Embedding(const Symbol& data, const Symbol& weight, int input_dim, int output_dim, EmbeddingDtype dtype = EmbeddingDtype::kFloat32, bool sparse_grad = false, bool deterministic = false) {
+  return Embedding(std::string(), data, weight, input_dim, output_dim, dtype, sparse_grad, deterministic);
 }
-inline Symbol Embedding(const std::string& symbol_name, const Symbol& data, int input_dim, int output_dim, EmbeddingDtype dtype = EmbeddingDtype::kFloat32, bool sparse_grad = false) {
-  return detail::Composed("Embedding").input("data", data).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, EmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).make(symbol_name);
+inline Symbol Embedding(const std::string& symbol_name, const Symbol& data, int input_dim, int output_dim, EmbeddingDtype dtype = EmbeddingDtype::kFloat32, bool sparse_grad = false, bool deterministic = false) {
+  return detail::Composed("Embedding").input("data", data).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, EmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).set("deterministic", deterministic, false).make(symbol_name);
 }
-inline Symbol Embedding(const Symbol& data, int input_dim, int output_dim, EmbeddingDtype dtype = EmbeddingDtype::kFloat32, bool sparse_grad = false) {
-  return Embedding(std::string(), data, input_dim, output_dim, dtype, sparse_grad);
+inline Symbol Embedding(const Symbol& data, int input_dim, int output_dim, EmbeddingDtype dtype = EmbeddingDtype::kFloat32, bool sparse_grad = false, bool deterministic = false) {
+  return Embedding(std::string(), data, input_dim, output_dim, dtype, sparse_grad, deterministic);
 }
 // Joins all axes but the first.
 inline Symbol Flatten(const std::string& symbol_name, const Symbol& data) {
@@ -992,21 +992,21 @@ inline Symbol arctanh(const std::string& symbol_name, const Symbol& data) {
 inline Symbol arctanh(const Symbol& data) {
   return arctanh(std::string(), data);
 }
-// Index of the first maximum along an axis, in data's type.
+// Index of the first maximum along an axis, in data's type, or float32 or float64 where that is too short for the axis.
 inline Symbol argmax(const std::string& symbol_name, const Symbol& data, const std::optional<int>& axis = std::nullopt, bool keepdims = false) {
   return detail::Composed("argmax").input("data", data).set("axis", axis).set("keepdims", keepdims, false).make(symbol_name);
 }
 inline Symbol argmax(const Symbol& data, const std::optional<int>& axis = std::nullopt, bool keepdims = false) {
   return argmax(std::string(), data, axis, keepdims);
 }
-// Index of the first maximum along axis 1, in data's type.
+// Index of the first maximum along axis 1, in data's type, or float32 or float64 where that is too short for the axis.
 inline Symbol argmax_channel(const std::string& symbol_name, const Symbol& data) {
   return detail::Composed("argmax_channel").input("data", data).make(symbol_name);
 }
 inline Symbol argmax_channel(const Symbol& data) {
   return argmax_channel(std::string(), data);
 }
-// Index of the first minimum along an axis, in data's type.
+// Index of the first minimum along an axis, in data's type, or float32 or float64 where that is too short for the axis.
 inline Symbol argmin(const std::string& symbol_name, const Symbol& data, const std::optional<int>& axis = std::nullopt, bool keepdims = false) {
   return detail::Composed("argmin").input("data", data).set("axis", axis).set("keepdims", keepdims, false).make(symbol_name);
 }
@@ -1542,12 +1542,12 @@ inline Symbol linalg_maketrian(const std::string& symbol_name, const Symbol& A, 
 inline Symbol linalg_maketrian(const Symbol& A, int offset = 0, bool lower = true) {
   return linalg_maketrian(std::string(), A, offset, lower);
 }
-// The lower Cholesky factor of each matrix of a batch; an error for one that is not positive definite.
-inline Symbol linalg_potrf(const std::string& symbol_name, const Symbol& A) {
-  return detail::Composed("_linalg_potrf").input("A", A).make(symbol_name);
+// The Cholesky factor of each matrix of a batch; an error for one that is not positive definite.
+inline Symbol linalg_potrf(const std::string& symbol_name, const Symbol& A, bool lower = true) {
+  return detail::Composed("_linalg_potrf").input("A", A).set("lower", lower, true).make(symbol_name);
 }
-inline Symbol linalg_potrf(const Symbol& A) {
-  return linalg_potrf(std::string(), A);
+inline Symbol linalg_potrf(const Symbol& A, bool lower = true) {
+  return linalg_potrf(std::string(), A, lower);
 }
 // The inverse of L L^T for each lower triangular matrix L of a batch.
 inline Symbol linalg_potri(const std::string& symbol_name, const Symbol& A) {
@@ -2380,12 +2380,12 @@ inline Symbol maketrian(const std::string& symbol_name, const Symbol& A, int off
 inline Symbol maketrian(const Symbol& A, int offset = 0, bool lower = true) {
   return linalg::maketrian(std::string(), A, offset, lower);
 }
-// The lower Cholesky factor of each matrix of a batch; an error for one that is not positive definite.
-inline Symbol potrf(const std::string& symbol_name, const Symbol& A) {
-  return detail::Composed("_linalg_potrf").input("A", A).make(symbol_name);
+// The Cholesky factor of each matrix of a batch; an error for one that is not positive definite.
+inline Symbol potrf(const std::string& symbol_name, const Symbol& A, bool lower = true) {
+  return detail::Composed("_linalg_potrf").input("A", A).set("lower", lower, true).make(symbol_name);
 }
-inline Symbol potrf(const Symbol& A) {
-  return linalg::potrf(std::string(), A);
+inline Symbol potrf(const Symbol& A, bool lower = true) {
+  return linalg::potrf(std::string(), A, lower);
 }
 // The inverse of L L^T for each lower triangular matrix L of a batch.
 inline Symbol potri(const std::string& symbol_name, const Symbol& A) {
@@ -2647,17 +2647,17 @@ inline Symbol RROIAlign(const Symbol& data, const Symbol& rois, const Shape& poo
   return contrib::RROIAlign(std::string(), data, rois, pooled_size, spatial_scale, sampling_ratio);
 }
 // Looks up rows of `weight`, whose gradient is row_sparse: the rows that were looked up.
-inline Symbol SparseEmbedding(const std::string& symbol_name, const Symbol& data, const Symbol& weight, int input_dim, int output_dim, ContribSparseEmbeddingDtype dtype = ContribSparseEmbeddingDtype::kFloat32, bool sparse_grad = false) {
-  return detail::Composed("_contrib_SparseEmbedding").input("data", data).input("weight", weight).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, ContribSparseEmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).make(symbol_name);
+inline Symbol SparseEmbedding(const std::string& symbol_name, const Symbol& data, const Symbol& weight, int input_dim, int output_dim, ContribSparseEmbeddingDtype dtype = ContribSparseEmbeddingDtype::kFloat32, bool sparse_grad = false, bool deterministic = false) {
+  return detail::Composed("_contrib_SparseEmbedding").input("data", data).input("weight", weight).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, ContribSparseEmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).set("deterministic", deterministic, false).make(symbol_name);
 }
-inline Symbol SparseEmbedding(const Symbol& data, const Symbol& weight, int input_dim, int output_dim, ContribSparseEmbeddingDtype dtype = ContribSparseEmbeddingDtype::kFloat32, bool sparse_grad = false) {
-  return contrib::SparseEmbedding(std::string(), data, weight, input_dim, output_dim, dtype, sparse_grad);
+inline Symbol SparseEmbedding(const Symbol& data, const Symbol& weight, int input_dim, int output_dim, ContribSparseEmbeddingDtype dtype = ContribSparseEmbeddingDtype::kFloat32, bool sparse_grad = false, bool deterministic = false) {
+  return contrib::SparseEmbedding(std::string(), data, weight, input_dim, output_dim, dtype, sparse_grad, deterministic);
 }
-inline Symbol SparseEmbedding(const std::string& symbol_name, const Symbol& data, int input_dim, int output_dim, ContribSparseEmbeddingDtype dtype = ContribSparseEmbeddingDtype::kFloat32, bool sparse_grad = false) {
-  return detail::Composed("_contrib_SparseEmbedding").input("data", data).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, ContribSparseEmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).make(symbol_name);
+inline Symbol SparseEmbedding(const std::string& symbol_name, const Symbol& data, int input_dim, int output_dim, ContribSparseEmbeddingDtype dtype = ContribSparseEmbeddingDtype::kFloat32, bool sparse_grad = false, bool deterministic = false) {
+  return detail::Composed("_contrib_SparseEmbedding").input("data", data).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, ContribSparseEmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).set("deterministic", deterministic, false).make(symbol_name);
 }
-inline Symbol SparseEmbedding(const Symbol& data, int input_dim, int output_dim, ContribSparseEmbeddingDtype dtype = ContribSparseEmbeddingDtype::kFloat32, bool sparse_grad = false) {
-  return contrib::SparseEmbedding(std::string(), data, input_dim, output_dim, dtype, sparse_grad);
+inline Symbol SparseEmbedding(const Symbol& data, int input_dim, int output_dim, ContribSparseEmbeddingDtype dtype = ContribSparseEmbeddingDtype::kFloat32, bool sparse_grad = false, bool deterministic = false) {
+  return contrib::SparseEmbedding(std::string(), data, input_dim, output_dim, dtype, sparse_grad, deterministic);
 }
 // BatchNorm over axis 1 whose batch may lie on several devices; here, on one.
 inline Symbol SyncBatchNorm(const std::string& symbol_name, const Symbol& data, const Symbol& gamma, const Symbol& beta, const Symbol& moving_mean, const Symbol& moving_var, const std::string& key, mx_float eps = 0.001f, mx_float momentum = 0.9f, bool fix_gamma = true, bool use_global_stats = false, bool output_mean_var = false, int ndev = 1) {
