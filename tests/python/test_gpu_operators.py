@@ -183,3 +183,38 @@ def test_operators_without_a_kernel_are_listed():
     assert "khatri_rao" in missing and "exp" not in missing and "_foreach" not in missing
     everything = subprocess.run([sys.executable, "-m", "loomix", "ops"], capture_output=True, text=True)
     assert {"khatri_rao", "exp", "_foreach", "Convolution"} < set(everything.stdout.split())
+
+
+def relative_error(program, **variables):
+    done = run("import loomix as mx, numpy as np\nr = np.random.RandomState(0)\n" + program, **variables)
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout)
+
+
+def test_products_use_tf32_where_that_is_asked_for():
+    program = """
+a, b = (r.randn(64, 64).astype("float32") for _ in range(2))
+got = mx.nd.dot(mx.nd.array(a, ctx=mx.gpu(0)), mx.nd.array(b, ctx=mx.gpu(0))).asnumpy()
+want = a.astype("float64") @ b
+print(np.abs(got - want).max() / np.abs(want).max())
+"""
+    assert relative_error(program) < 1e-6
+    assert 1e-5 < relative_error(program, LOOMIX_CUDA_DOT_TF32="1") < 1e-2
+
+
+@pytest.mark.skipif(
+    "standin" in os.environ.get("LOOMIX_CUDA_LIBRARY", ""),
+    reason="the stand-in has no cuDNN; only a device shows it",
+)
+def test_convolutions_use_tf32_unless_told_otherwise_and_little_memory_where_that_is_asked_for():
+    program = """
+x, w = r.randn(4, 64, 14, 14).astype("float32"), r.randn(64, 64, 3, 3).astype("float32")
+both = []
+for ctx in (mx.gpu(0), mx.cpu()):
+    y = mx.nd.Convolution(mx.nd.array(x, ctx=ctx), mx.nd.array(w, ctx=ctx), kernel=(3, 3), num_filter=64, no_bias=True)
+    both.append(y.asnumpy())
+print(np.abs(both[0] - both[1]).max() / np.abs(both[1]).max())
+"""
+    assert relative_error(program, LOOMIX_CUDA_CONV_TF32="0") < 1e-5
+    assert 1e-6 < relative_error(program) < 1e-2
+    assert relative_error(program, LOOMIX_CUDA_CONV_TF32="0", LOOMIX_CUDA_CONV_WORKSPACE_MB="0") < 1e-5

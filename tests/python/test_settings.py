@@ -56,6 +56,12 @@ ELSEWHERE = {
     "KV_KEYS": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_KEYS"),
     "KV_ALLOW_PICKLE": ("tests/python/test_dist_kvstore.py", "LOOMIX_KV_ALLOW_PICKLE"),
     "METRICS_PORT": ("tests/python/test_watching.py", "LOOMIX_METRICS_PORT"),
+    "KV_LATE_DEADLINE": ("tests/python/test_dist_late.py", "LOOMIX_KV_LATE_DEADLINE"),
+    "DEVICE_FALLBACK": ("tests/python/test_gpu_operators.py", "LOOMIX_DEVICE_FALLBACK"),
+    "CUDA_LIBRARY": (".ci/run", "LOOMIX_CUDA_LIBRARY"),
+    "CUDA_DOT_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_DOT_TF32"),
+    "CUDA_CONV_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_CONV_TF32"),
+    "CUDA_CONV_WORKSPACE_MB": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_CONV_WORKSPACE_MB"),
 }
 ELSEWHERE |= {
     # The whole suite runs with it; a graph that it finds wrong fails its test.

@@ -4,12 +4,13 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 #include <vector>
 
 #include "tests/standin/stream.h"
 
-// ops/cuda/blas.h by OpenBLAS; halves are made floats and back.
+// ops/cuda/blas.h by OpenBLAS; halves are made floats and back, and TF32 rounds its factors.
 namespace loomix::cuda {
 namespace {
 
@@ -29,25 +30,33 @@ void multiply(const Gemm& p, const C* a, int64_t row_a, const C* b, int64_t row_
        row(row_b, p.transpose_b ? p.k : p.n), C(p.beta), c, row(row_c, p.n));
 }
 
+// Rounded to the 10 bits of TF32's mantissa.
+float as_tf32(float x) { return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0x1000u) & ~0x1fffu); }
+
 template <class T>
-std::vector<float> brought(const T* from, int64_t rows, int64_t columns, int64_t distance) {
+std::vector<float> brought(const T* from, int64_t rows, int64_t columns, int64_t distance,
+                           bool tf32 = false) {
   std::vector<float> to(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j)
-      to[static_cast<size_t>(i * columns + j)] = static_cast<float>(from[i * distance + j]);
+    for (int64_t j = 0; j < columns; ++j) {
+      const auto item = static_cast<float>(from[i * distance + j]);
+      to[static_cast<size_t>(i * columns + j)] = tf32 ? as_tf32(item) : item;
+    }
   }
   return to;
 }
 
 template <class T>
 void multiply_item(const Gemm& p, const T* a, const T* b, T* c) {
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    multiply(p, a, p.row_a, b, p.row_b, c, p.row_c);
-  } else {
+  constexpr bool is_float = std::is_same_v<T, float>;
+  if constexpr (is_float || std::is_same_v<T, double>) {
+    if (!is_float || !p.tf32) return multiply(p, a, p.row_a, b, p.row_b, c, p.row_c);
+  }
+  if constexpr (!std::is_same_v<T, double>) {
     const int64_t rows_a = p.transpose_a ? p.k : p.m, columns_a = p.transpose_a ? p.m : p.k;
     const int64_t rows_b = p.transpose_b ? p.n : p.k, columns_b = p.transpose_b ? p.k : p.n;
-    const std::vector<float> left = brought(a, rows_a, columns_a, p.row_a);
-    const std::vector<float> right = brought(b, rows_b, columns_b, p.row_b);
+    const std::vector<float> left = brought(a, rows_a, columns_a, p.row_a, is_float);
+    const std::vector<float> right = brought(b, rows_b, columns_b, p.row_b, is_float);
     std::vector<float> result(static_cast<size_t>(p.m * p.n));
     if (p.beta != 0) result = brought(c, p.m, p.n, p.row_c);
     multiply(p, left.data(), columns_a, right.data(), columns_b, result.data(), p.n);
