@@ -31,7 +31,7 @@ def test_without_gpus():
 def test_push_and_pull():
     store = mx.kv.create("nccl")
     assert (store.type, store.rank, store.num_workers) == ("nccl", 0, 1)
-    shapes = {"a": (3, 4), "b": (1000, 33), 7: (1,)}
+    shapes = {"a": (3, 4), "b": (1000, 33), "c": (1,)}
     for key, shape in shapes.items():
         store.init(key, mx.nd.ones(shape))
     for step in range(1, 4):

@@ -24,7 +24,7 @@ ELSEWHERE = {
     "BULK_TRAIN": ("tests/python/test_bulk.py", "MXNET_EXEC_BULK_EXEC_TRAIN"),
     "CUSTOM_OP_THREADS": ("tests/python/test_operator.py", "LOOMIX_CUSTOM_OP_THREADS"),
     "MAX_TASKS_IN_FLIGHT": ("tests/python/test_kept_objects.py", "LOOMIX_MAX_TASKS_IN_FLIGHT"),
-    "ENFORCE_DETERMINISM": ("tests/python/test_mpi_kvstore.py", "LOOMIX_ENFORCE_DETERMINISM"),
+    "ENFORCE_DETERMINISM": ("tests/python/test_determinism.py", "LOOMIX_ENFORCE_DETERMINISM"),
     "HOST_POOL_BYTES": ("tests/python/test_package.py", "LOOMIX_HOST_POOL_BYTES"),
     "MAX_MEMORY_BYTES": ("tests/python/test_package.py", "LOOMIX_MAX_MEMORY_BYTES"),
     "INPLACE": ("tests/python/test_executor.py", "LOOMIX_INPLACE"),
