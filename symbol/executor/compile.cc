@@ -457,6 +457,7 @@ std::vector<std::vector<std::string>> input_names(const Graph& graph) {
     own.resize(inputs.size());
     if (node.is_variable() || !is_named(node)) continue;
     for (size_t i = 0; i < inputs.size(); ++i) {
+      if (node.forward >= 0 && node.op->is_shape_only(*node.attrs, static_cast<int>(i))) continue;
       if (node.forward < 0) {
         own[i] = node.op->input_name(*node.attrs, static_cast<int>(i));
         continue;

@@ -138,9 +138,9 @@ USES = {
     "index beyond the end": (lambda: X[2], IndexError, ["NDArray", "2", "axis 0", "size 2", "-2 to 1"]),
     "too many indices": (lambda: X[0, 0, 0], IndexError, ["[NDArray] too many", "got 3", "2 axes", "(2, 3)"]),
     "lengths of an iterator": (
-        lambda: mx.io.NDArrayIter(np.ones((4, 3)), np.ones(5), 2),
+        lambda: mx.io.NDArrayIter(np.ones((5, 3)), np.ones(4), 2),
         ValueError,
-        ["[NDArrayIter]", "'data': 4", "'softmax_label': 5"],
+        ["[NDArrayIter]", "'data': 5", "'softmax_label': 4"],
     ),
     # ---- types ----
     "types in one call": (
