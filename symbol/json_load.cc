@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "ops/shape_rule.h"
 #include "symbol/json_upgrade.h"
 #include "symbol/symbol.h"
 
@@ -72,8 +73,8 @@ Entry read_entry(const Json& value, int limit, const std::string& what) {
 
 class Reader {
  public:
-  Reader(const ops::OpTable& table, int version, int level)
-      : table_(table), version_(version), level_(level) {}
+  Reader(const ops::OpTable& table, int version, bool old_shapes, int level)
+      : table_(table), version_(version), old_shapes_(old_shapes), level_(level) {}
 
   std::vector<SymbolOutput> read(const Json& graph) {
     const Json& nodes = member(graph, "nodes", Json::value_t::array, "the graph");
@@ -177,7 +178,26 @@ class Reader {
     if (node->is_variable() && !node->inputs.empty())
       fail(fmt::format("variable '{}' has inputs.", node->name));
     upgrade_node(*node, version_, table_);
+    if (old_shapes_ && node->is_variable()) write_unknown_sizes(*node);
     nodes_.push_back(std::move(node));
+  }
+
+  // A size of 0 is unknown in the file; by the rule of NumPy, which holds now, that is -1.
+  static void write_unknown_sizes(SymbolNode& node) {
+    const auto found = node.dict.find("__shape__");
+    Shape shape;
+    if (found == node.dict.end() || !read_value(found->second, shape)) return;
+    if (shape.ndim() == 0) {
+      node.dict.erase(found);
+      return;
+    }
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      if (shape[axis] == 0) shape[axis] = kUnknownDim;
+    }
+    std::string text;
+    for (int axis = 0; axis < shape.ndim(); ++axis)
+      text += fmt::format("{}{}", axis == 0 ? "" : ", ", shape[axis]);
+    found->second = fmt::format("({}{})", text, shape.ndim() == 1 ? "," : "");
   }
 
   // Keys of a later member win.
@@ -201,12 +221,13 @@ class Reader {
     for (const Json& graph : graphs) {
       if (!graph.is_object()) fail("a subgraph of " + where() + " is no object.");
       allow_keys(graph, {"nodes", "arg_nodes", "node_row_ptr", "heads", "attrs"}, "a subgraph of " + where());
-      node.subgraphs.push_back(Reader(table_, version_, level_ + 1).read(graph));
+      node.subgraphs.push_back(Reader(table_, version_, old_shapes_, level_ + 1).read(graph));
     }
   }
 
   const ops::OpTable& table_;
   const int version_;
+  const bool old_shapes_;  // 0 is an unknown size in the file, and is not on this thread
   const int level_;
   const Json* all_ = nullptr;  // the nodes as the text has them
   std::vector<Ref<SymbolNode>> nodes_;
@@ -224,6 +245,15 @@ int file_version(const Json& graph) {
   return static_cast<int>(integer((*version)[1], 0, INT32_MAX, "'mxnet_version'"));
 }
 
+bool has_numpy_shapes(const Json& graph) {
+  const auto attrs = graph.find("attrs");
+  if (attrs == graph.end() || !attrs->is_object()) return false;
+  const auto flag = attrs->find("is_np_shape");
+  if (flag == attrs->end()) return false;
+  if (!flag->is_array() || flag->size() != 2) fail("'is_np_shape' is not of the form [\"int\", number].");
+  return integer((*flag)[1], 0, 2, "'is_np_shape'") == 1;
+}
+
 }  // namespace
 
 Symbol Symbol::from_json(const ops::OpTable& table, std::string_view text) {
@@ -235,7 +265,8 @@ Symbol Symbol::from_json(const ops::OpTable& table, std::string_view text) {
   }
   if (!graph.is_object()) fail("the text is no JSON object.");
   allow_keys(graph, {"nodes", "arg_nodes", "node_row_ptr", "heads", "attrs"}, "the graph");
-  return Symbol(Reader(table, file_version(graph), 0).read(graph));
+  const bool old_shapes = ops::numpy_shapes() && !has_numpy_shapes(graph);
+  return Symbol(Reader(table, file_version(graph), old_shapes, 0).read(graph));
 }
 
 Symbol Symbol::load(const ops::OpTable& table, const std::string& path) {

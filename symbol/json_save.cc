@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "ops/shape_rule.h"
 #include "symbol/symbol.h"
 
 // Writes the text form that MXNet writes, byte for byte: two spaces of indentation, items separated by a comma and a
@@ -111,6 +112,15 @@ class GraphWriter {
       out_.item();
       out_.number(kFormatVersion);
       out_.end(']');
+      if (ops::numpy_shapes()) {
+        out_.key("is_np_shape");
+        out_.begin('[', false);
+        out_.item();
+        out_.string("int");
+        out_.item();
+        out_.number(1);
+        out_.end(']');
+      }
       out_.end('}');
     }
     out_.end('}');

@@ -17,6 +17,20 @@ int64_t positions(const Params& p, int i, int64_t size) {
   return (size + 2 * value_or(p.pad, i, 0) - reach) / value_or(p.stride, i, 1) + 1;
 }
 
+// What the output says of data: the batch, and sizes along axes with stride 1.
+void infer_data(const Params& p, BilinearShapes& s, Shape data) {
+  const Shape out = s.out();
+  if (out.ndim() != data.ndim()) return;
+  if (data[0] < 0) data[0] = out[0];
+  const int first = channels_last(p.layout) ? 1 : 2;
+  for (int i = 0; i < p.kernel.ndim(); ++i) {
+    const int64_t size = out[first + i];
+    if (data[first + i] >= 0 || size < 0 || value_or(p.stride, i, 1) != 1) continue;
+    data[first + i] = size + value_or(p.dilate, i, 1) * (p.kernel[i] - 1) - 2 * value_or(p.pad, i, 0);
+  }
+  s.set_a(data);
+}
+
 // What data, weight and output say about each other. While data and output are unknown nothing is said of the weight, as in
 // MXNet: scripts take () for "not known yet".
 void relate(const Params& p, BilinearShapes& s) {
@@ -48,6 +62,7 @@ void relate(const Params& p, BilinearShapes& s) {
   }
   s.set_b(weight);
   s.set_out(out);
+  infer_data(p, s, std::move(data));
 }
 
 double cost(const Params& p, const KernelSpec& spec) {

@@ -5,8 +5,9 @@
 namespace loomix::ops {
 namespace {
 
-// The condition has the shape of x, or one element a row of it.
+// The condition has the shape of x, or one element a row of it. While it is not known nothing follows, as in MXNet.
 void where_shape(const NoParams&, ShapeInfer& s) {
+  if (!s.in(0).is_known()) return;
   s.tie({1, 2});
   const Shape& x = s.in(1);
   const Shape& condition = s.in(0);

@@ -49,6 +49,7 @@ Shape batch_shape(const Params& p, const char* who, const Shape& lhs, const Shap
   LOOMIX_CHECK(left < 0 || right < 0 || left == right, ShapeError,
                "[{}] {} and {} do not multiply: {} columns against {} rows.", who, lhs.to_string(),
                rhs.to_string(), left, right);
+  if (left < 0 || right < 0) return Shape::unknown();  // as in MXNet
   out[ndim - 2] = lhs[p.transpose_a ? ndim - 1 : ndim - 2];
   out[ndim - 1] = rhs[p.transpose_b ? ndim - 2 : ndim - 1];
   return out;

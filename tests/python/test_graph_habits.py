@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts written for MXNet 1.x expect of symbols and executors; each answer is that of MXNet 1.9.1."""
 
+import json
+
 import loomix as mx
 import numpy as np
 import pytest
@@ -9,6 +11,61 @@ from loomix import nd
 
 def dense(x, hidden=4, name="fc"):
     return mx.sym.FullyConnected(x, num_hidden=hidden, name=name)
+
+
+def network():
+    x = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=4, kernel=(3, 3), name="conv")
+    x = mx.sym.Activation(mx.sym.BatchNorm(x, name="bn"), act_type="relu", name="act")
+    return mx.sym.SoftmaxOutput(dense(mx.sym.Flatten(x, name="flat"), 3), name="softmax")
+
+
+# Shapes
+
+
+def test_shapes_follow_from_a_variables_attribute():
+    data = mx.sym.Variable("data", shape=(128, 0))
+    other = mx.sym.Variable("other")
+    assert (data + other).infer_shape_partial() == ([(128, 0)] * 2, [(128, 0)], [])
+    assert (data + other).infer_shape() == (None, None, None)
+    assert (data + other).infer_shape(other=(0, 7)) == ([(128, 7)] * 2, [(128, 7)], [])
+    weight = mx.sym.FullyConnected(other, data, num_hidden=128, name="fc")
+    assert weight.infer_shape(other=(2, 7)) == ([(2, 7), (128, 7), (128,)], [(2, 128)], [])
+
+
+def test_a_convolutions_data_follows_from_its_output():
+    data = mx.sym.Variable("data", shape=(0, 10, 0, 0))
+    made = mx.sym.Convolution(data, num_filter=21, kernel=(3, 3), pad=(1, 1), name="conv")
+    shapes, _, _ = (made + mx.sym.Variable("other", shape=(5, 21, 32, 32))).infer_shape()
+    assert shapes[0] == (5, 10, 32, 32)
+    strided = mx.sym.Convolution(data, num_filter=21, kernel=(3, 3), stride=(2, 1), name="conv")
+    shapes, _, _ = (strided + mx.sym.Variable("other", shape=(5, 21, 32, 32))).infer_shape_partial()
+    assert shapes[0] == (5, 10, 0, 34)
+
+
+def test_partly_known_shapes():
+    a, b, c = (mx.sym.Variable(name) for name in "abc")
+    where = mx.sym.where(a, b, c)
+    assert where.infer_shape_partial(a=(0, 2), b=(0, 2), c=(0, 2))[1] == [()]
+    assert where.infer_shape_partial(a=(0,), b=(2, 2), c=(2, 2))[1] == [()]
+    assert where.infer_shape_partial(a=(2,), b=(2, 0), c=(0, 4)) == ([(2,), (2, 4), (2, 4)], [(2, 4)], [])
+    product = mx.sym.batch_dot(a, b)
+    assert product.infer_shape_partial(a=(0, 3, 4), b=(0, 4, 5))[1] == [(0, 3, 5)]
+    assert product.infer_shape_partial(a=(0, 3, 4), b=(0, 0, 5))[1] == [()]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_files_of_both_rules_for_shapes(saved, loaded):
+    with mx.util.np_shape(saved):
+        unknown = -1 if saved else 0
+        weight = mx.sym.var("weight", shape=(128, unknown))
+        text = mx.sym.FullyConnected(mx.sym.var("data"), weight, num_hidden=128, name="fc").tojson()
+    assert ("is_np_shape" in json.loads(text)["attrs"]) == saved
+    if saved and not loaded:
+        return  # -1 is no size by the old rule
+    with mx.util.np_shape(loaded):
+        shapes, outputs, _ = mx.sym.load_json(text).infer_shape(data=(10, 784))
+    assert shapes == [(10, 784), (128, 784), (128,)] and outputs == [(10, 128)]
 
 
 # Executors
@@ -53,7 +110,24 @@ def test_equal_expressions_are_merged_as_asked_for_at_each_bind(monkeypatch):
     np.testing.assert_array_equal(results[0], results[1])
 
 
-# The tape
+# Monitors
+
+FORWARD = ["conv_output", "bn_output", "bn_mean", "bn_var", "act_output", "flat_output", "fc_output"]
+FORWARD = [*FORWARD, "softmax_output"]
+BACKWARD = [
+    *("softmax_backward_output0", "softmax_backward_output1"),
+    *("fc_backward_output0", "fc_backward_output1", "fc_backward_output2"),
+    *("flat_backward_output", "act_backward_output"),
+    *("bn_backward_output0", "bn_backward_output1", "bn_backward_output2"),
+    *("conv_backward_output0", "conv_backward_output1", "conv_backward_output2"),
+]
+WITH_INPUTS = [
+    *("data", "conv_data", "conv_weight", "conv_weight", "conv_bias", "conv_bias", "conv_output"),
+    *("bn_data", "bn_gamma", "bn_gamma", "bn_beta", "bn_beta", "bn_moving_mean", "bn_moving_mean"),
+    *("bn_moving_var", "bn_moving_var", "bn_output", "bn_mean", "bn_var", "act_input0", "act_output"),
+    *("flat_input0", "flat_output", "fc_data", "fc_weight", "fc_weight", "fc_bias", "fc_bias", "fc_output"),
+    *("softmax_data", "softmax_label", "softmax_label", "softmax_output"),
+]
 
 
 def test_what_a_backward_pass_freed_is_a_constant_afterwards():
