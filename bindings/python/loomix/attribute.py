@@ -85,7 +85,7 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         """The scope of this thread now; may be set."""
         return AttrScope._current.value
 
-    @current.setter
+    @current.setter  # type: ignore[no-redef]
     def current(cls, value: Any) -> None:
         AttrScope._current.value = value
 

@@ -117,7 +117,7 @@ class Context(metaclass=_MXClassPropertyMetaClass):
         """The default device of this thread; may be set."""
         return current_context()
 
-    @default_ctx.setter
+    @default_ctx.setter  # type: ignore[no-redef]
     def default_ctx(cls, value: Context) -> None:
         Context._default_ctx.value = value
 

@@ -59,7 +59,7 @@ class NameManager(metaclass=_MXClassPropertyMetaClass):
         """The manager that names operators in this thread now; may be set."""
         return NameManager._current.value
 
-    @current.setter
+    @current.setter  # type: ignore[no-redef]
     def current(cls, value: Any) -> None:
         NameManager._current.value = value
 
