@@ -41,11 +41,14 @@ def list_members(app, what, name, obj, options, lines):
         lines += ["", " · ".join(f":py:obj:`{member} <{name}.{member}>`" for member in names), ""]
 
 
-def leave_out_operators(app, what, name, obj, skip, options):
-    """Operators have pages of their own."""
-    return True if type(obj).__name__ == "OpFunction" else None
+def leave_out(app, what, name, obj, skip, options):
+    """Operators have pages of their own; what modules only pass on, for star imports, is no part of them."""
+    passed_on = (
+        not (getattr(obj, "__module__", None) or "loomix").startswith("loomix") or name == "classproperty"
+    )
+    return True if type(obj).__name__ == "OpFunction" or (what == "module" and passed_on) else None
 
 
 def setup(app):
     app.connect("autodoc-process-docstring", list_members)
-    app.connect("autodoc-skip-member", leave_out_operators)
+    app.connect("autodoc-skip-member", leave_out)
