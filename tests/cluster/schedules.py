@@ -379,7 +379,7 @@ def keys_of(plan: Plan) -> list[Key]:
     def key(name: str | int, dtype: str, records: int, shards: int = 1) -> Key:
         return Key(name, dtype, plan.workers, PUSHES, records, shards)
 
-    small = [key("w", "float64", 2), key(3, "float16", 2), key("b", "bfloat16", 1)]
+    small = [key("w", "float64", 2), key("v", "float16", 2), key("b", "bfloat16", 1)]
     return [*small, key("large", "float32", 720, plan.servers)]
 
 

@@ -18,7 +18,7 @@ def test_names():
 
 def test_calls(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE / "call_results"))
-    for name in ("worker", "compare"):
+    for name in ("call_answers", "compare"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     compare = importlib.import_module("compare")
     theirs = json.loads((HERE / "call_results" / "answers.json").read_text())

@@ -33,7 +33,7 @@ import loomix as mx
 kv = mx.kv.create("KIND")
 rank, workers, sync = kv.rank, kv.num_workers, "KIND" == "dist_sync"
 kv.set_optimizer(mx.optimizer.SGD(learning_rate=1))
-keys, shapes = ["w", 3, "b"], [(5,), (300, 300), (2, 3)]
+keys, shapes = ["w", "v", "b"], [(5,), (300, 300), (2, 3)]
 kv.init(keys, [mx.nd.zeros(shape) for shape in shapes])
 if os.environ["LIFE"] == "1":
     kv.barrier()  # a worker that comes back could not tell a key that is still to come from one that is never pushed

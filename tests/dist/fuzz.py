@@ -41,7 +41,7 @@ import os, time
 import loomix as mx
 kv = mx.kv.create("dist_sync")
 kv.set_optimizer(mx.optimizer.SGD(learning_rate=1))
-keys, shapes = ["w", 3], [(5,), (300, 300)]
+keys, shapes = ["w", "v"], [(5,), (300, 300)]
 kv.init(keys, [mx.nd.zeros(shape) for shape in shapes])
 kv.barrier()
 out = [mx.nd.empty(shape) for shape in shapes]

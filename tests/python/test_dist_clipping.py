@@ -15,7 +15,7 @@ STEPS = """
 import os, time
 import loomix as mx, numpy as np
 kv = mx.kv.create("dist_sync")
-shapes = {"large": (400, 300), "small": (5,), 3: (7, 2), "rows": (50, 4)}
+shapes = {"large": (400, 300), "small": (5,), "third": (7, 2), "rows": (50, 4)}
 def make(): return mx.optimizer.create("sgd", learning_rate=0.1, momentum=0.9, rescale_grad=0.5)
 kv.set_clip_global_norm(20)
 kv.set_optimizer(make())

@@ -184,7 +184,7 @@ random = np.random.RandomState(1)
 for number, (here, there) in enumerate(zip(make(), make())):
     kv.set_optimizer(there)
     updater = mx.optimizer.get_updater(here)
-    keys = ["w_weight", "w_bias"] if number == 0 else [2 * number, 2 * number + 1]
+    keys = ["w_weight", "w_bias"] if number == 0 else [f"k{number}_weight", f"k{number}_bias"]
     if number:  # without multipliers, as the servers know no names of these keys
         here.wd_mult = {}
     own = [mx.nd.array(random.randn(50).astype("float32")) for _ in keys]

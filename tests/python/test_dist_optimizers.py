@@ -38,8 +38,9 @@ def make(names):
     yield opt.LAMB(bias_correction=False, begin_num_update=3, beta1=0.8)
 for number in range(len(list(make({})))):
     # Keys that are numbers have names, those that are names are their own.
-    keys = [f"k{number}_weight", f"k{number}_bias"] if number % 2 else [2 * number, 2 * number + 1]
-    names = {} if number % 2 else {keys[0]: "a_weight", keys[1]: "a_bias"}
+    numbered = os.environ["KEYS"] == "numbers"
+    keys = [2 * number, 2 * number + 1] if numbered else [f"k{number}_weight", f"k{number}_bias"]
+    names = {keys[0]: "a_weight", keys[1]: "a_bias"} if numbered else {}
     kv.set_optimizer(list(make(names))[number])
     # One for each key: the correction of LARS's momentum is that of the key's own updates.
     updaters = [opt.get_updater(list(make(names))[number]) for _ in keys]
@@ -60,8 +61,9 @@ print("good")
 )
 
 
-def test_lars_and_lamb_need_whole_layers(tmp_path):
-    with Cluster(tmp_path, LAYERS).start() as cluster:
+@pytest.mark.parametrize("keys", ["numbers", "names"])
+def test_lars_and_lamb_need_whole_layers(tmp_path, keys):
+    with Cluster(tmp_path, LAYERS, KEYS=keys).start() as cluster:
         cluster.succeed()
         for rank in range(2):
             assert "good\n" in cluster.output("worker", rank)

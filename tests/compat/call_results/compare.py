@@ -15,9 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-import worker
+import call_answers
 
-KEPT = os.path.join(worker.HERE, "answers.json")
+KEPT = os.path.join(call_answers.HERE, "answers.json")
 
 
 def same(theirs, ours):
@@ -47,17 +47,17 @@ def same(theirs, ours):
 def ask(python, module):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "answers.json")
-        command = [python, "-W", "ignore", os.path.join(worker.HERE, "worker.py"), module, path]
+        command = [python, "-W", "ignore", os.path.join(call_answers.HERE, "call_answers.py"), module, path]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 
 
 def known():
-    docs = os.path.join(worker.HERE, "..", "..", "..", "docs", "differences.md")
+    docs = os.path.join(call_answers.HERE, "..", "..", "..", "docs", "differences.md")
     text = " ".join(open(docs, encoding="utf-8").read().split())
     found = []
-    for line in open(os.path.join(worker.HERE, "known.txt"), encoding="utf-8"):
+    for line in open(os.path.join(call_answers.HERE, "known.txt"), encoding="utf-8"):
         if line.strip() and not line.startswith("#"):
             case, words = (part.strip() for part in line.rsplit(" | ", 1))
             if words not in text:
@@ -69,9 +69,9 @@ def known():
 def differences(theirs, ours):
     """(expression, MXNet's value, ours) of each that differs and is not known."""
     expected = known()
-    for _, code, expression in worker.paragraphs():
-        key = worker.key_of(code, expression)
-        for part, a, b in zip(worker.parts_of(expression), theirs[key], ours[key]):
+    for _, code, expression in call_answers.paragraphs():
+        key = call_answers.key_of(code, expression)
+        for part, a, b in zip(call_answers.parts_of(expression), theirs[key], ours[key]):
             if not same(a, b) and part not in expected:
                 yield code + part, a, b
 

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import worker
+import random_answers
 
 HERE = Path(__file__).parent
 TOLERANCE = {"float16": (2e-2, 2e-2), "float32": (2e-4, 2e-5), "float64": (1e-6, 1e-7)}
@@ -43,7 +43,7 @@ def ask(python, module, seed, count, path, restarts):
     while first < count:
         command = [
             python,
-            str(HERE / "worker.py"),
+            str(HERE / "random_answers.py"),
             module,
             str(seed),
             str(first),
@@ -115,7 +115,7 @@ def report(seed, theirs, ours):
         if answer is None:
             continue
         compared += 1
-        call = worker.call_of(seed, number)
+        call = random_answers.call_of(seed, number)
         found = difference(call, answer, ours[number])
         if found is None:
             continue
@@ -130,7 +130,7 @@ def report(seed, theirs, ours):
     differing = sum(counts.values())
     share = 1 - differing / compared
     print(
-        f"{compared} calls of {len(worker.calls.MAKERS)} operators: {share:.3%} agree, "
+        f"{compared} calls of {len(random_answers.calls.MAKERS)} operators: {share:.3%} agree, "
         f"{unknown} of unknown kinds differ"
     )
     return share >= 0.995 and not unknown
@@ -159,7 +159,7 @@ def main():
         if ended:
             print(
                 f"MXNet's process ended at {len(ended)} calls:",
-                *(worker.call_of(args.seed, n).describe() for n in ended[:5]),
+                *(random_answers.call_of(args.seed, n).describe() for n in ended[:5]),
                 sep="\n  ",
             )
         return 0 if report(args.seed, there, here) else 1

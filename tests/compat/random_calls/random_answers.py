@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs random calls in one framework and writes what they gave: started by compare.py in each framework's environment.
 
-    worker.py MODULE SEED FIRST COUNT ANSWERS
+    random_answers.py MODULE SEED FIRST COUNT ANSWERS
 
 Call N depends on SEED and N alone. After each call its answer is appended to the file, so one that ends the process is
 known.

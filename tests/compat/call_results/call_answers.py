@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluates the calls of cases.txt in one framework; compare.py starts it in each environment.
 
-worker.py MODULE ANSWERS
+call_answers.py MODULE ANSWERS
 """
 
 import ast
