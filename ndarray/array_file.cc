@@ -181,7 +181,8 @@ NDArray read_record(ByteSource& in, engine::Engine& engine, LoadOptions options)
   const Shape shape = read_shape(in);
   if (numpy ? !shape.is_known() : shape.ndim() == 0) return NDArray();
   if (!shape.is_known()) in.fail("an array has an impossible shape");
-  if (!numpy && options.numpy_shapes && stype == StorageType::dense && shape.size() == 0) {
+  const bool is_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();  // sizes may be absurd
+  if (!numpy && options.numpy_shapes && stype == StorageType::dense && is_empty) {
     in.fail("the array of shape {} was saved without NumPy shape rules; turn np_shape off to load it",
             shape.to_string());
   }
