@@ -13,7 +13,9 @@ check_names = importlib.import_module("check_names")
 
 def test_names():
     theirs = json.loads((HERE / "star_names.json").read_text())
-    assert check_names.unexplained(check_names.differences(theirs, None)) == []
+    found = check_names.unexplained(check_names.differences(theirs, None))
+    # MXNet's names were taken with Python 3.11, whose exceptions have it.
+    assert [item for item in found if item[-1] != "add_note" or sys.version_info >= (3, 11)] == []
 
 
 def test_calls(monkeypatch):
