@@ -14,6 +14,10 @@ constexpr int64_t kWeightParts = 8;  // partial sums of the weight's gradient, w
 
 const ConvGemmKernels& kernels() { return best_loops<ConvGemmKernels>(); }
 
+// Weights that so few pixels use are read in place: a packed copy, which takes as much memory again, hardly pays.
+constexpr int64_t kFewestPixelsToPack = 512;
+bool packs_weight(const ConvGeometry& g) { return g.batch * g.out_size() >= kFewestPixelsToPack; }
+
 constexpr int64_t kFewestParts = 8;  // of the data's gradient: fewer images are cut by their channels
 
 int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }  // whole cache lines
@@ -26,8 +30,12 @@ Support convolution_gemm_support(const ConvolutionParams& p, const KernelSpec& s
   return Support::yes();
 }
 
-PreparedConvGemm::PreparedConvGemm(const ConvGeometry& g, int64_t shared, int64_t own, int cores)
-    : geometry(g), shared_(shared), own_(own), slots_(slots_for(cores)) {
+PreparedConvGemm::PreparedConvGemm(const ConvGeometry& g, int64_t shared, int64_t own, int64_t units,
+                                   int cores)
+    : geometry(g),
+      shared_(shared),
+      own_(own),
+      slots_(slots_for(static_cast<int>(std::min<int64_t>(cores, units)))) {
   scratch_bytes = static_cast<size_t>(shared_ + slots_ * own_) * sizeof(float);
 }
 
@@ -41,9 +49,13 @@ ScratchSlots PreparedConvGemm::slots(const KernelArgs& args) const {
 }
 
 ConvGemm::ConvGemm(const ConvGeometry& g, bool, int cores)
-    : PreparedConvGemm(g, lines(g.groups * g.filters * g.depth()),
+    : PreparedConvGemm(g, packs_weight(g) ? lines(g.groups * g.filters * g.depth()) : 0,
                        lines(padded_image_size(g) + kSurplus + g.depth() * kernels().width + kSurplus),
-                       cores) {}
+                       g.batch * g.groups * panels(g), cores) {}
+
+int64_t ConvGemm::panels(const ConvGeometry& g) {
+  return (g.out_size() + kernels().width - 1) / kernels().width;
+}
 
 void ConvGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
   const ConvGeometry& g = geometry;
@@ -53,11 +65,12 @@ void ConvGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
   const float* bias = operands.bias ? operands.bias->as<float>() : nullptr;
   float* out = args.out[0].mutable_as<float>();
   const int64_t weights = g.filters * g.depth();
-  float* packed = shared(args);
-  for (int64_t group = 0; group < g.groups; ++group) {
-    k.pack_rows(g.filters, g.depth(), weight + group * weights, g.depth(), 1, packed + group * weights);
+  const bool is_packed = packs_weight(g);
+  for (int64_t group = 0; is_packed && group < g.groups; ++group) {
+    k.pack_rows(g.filters, g.depth(), weight + group * weights, g.depth(), 1, shared(args) + group * weights);
   }
-  const int64_t panels = (g.out_size() + k.width - 1) / k.width;
+  if (is_packed) weight = shared(args);
+  const int64_t panels = ConvGemm::panels(g);
   ScratchSlots slots = this->slots(args);
   engine::parallel_for(*args.context, g.batch * g.groups * panels, 4, [&](int64_t begin, int64_t end) {
     const ScratchSlots::Use own(slots);
@@ -69,7 +82,7 @@ void ConvGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
       if (item != padded_item) k.pad(g, data + item * g.channels * g.in_size(), image);
       padded_item = item;
       const int64_t group = item % g.groups;
-      k.forward(g, image, packed + group * weights, bias ? bias + group * g.filters : nullptr,
+      k.forward(g, image, weight + group * weights, is_packed, bias ? bias + group * g.filters : nullptr,
                 unit % panels * k.width, unfolded, out + item * g.filters * g.out_size());
     }
   });
@@ -88,7 +101,7 @@ ConvDataGemm::ConvDataGemm(const ConvGeometry& g, bool, int cores)
     : PreparedConvGemm(
           g, lines(g.groups * g.filters * g.depth()),
           lines((g.filters + kernels().rows) * kernels().width + padded_image_size(part_of(g)) + kSurplus),
-          cores),
+          g.batch * g.groups * (g.channels / std::max<int64_t>(1, part_of(g).channels)), cores),
       parts_(g.channels / std::max<int64_t>(1, part_of(g).channels)) {}
 
 // The unit of work is some channels of a group of an image.
@@ -135,7 +148,7 @@ ConvWeightGemm::ConvWeightGemm(const ConvGeometry& g, bool, int cores)
     : PreparedConvGemm(
           g, lines(parts(g) * g.groups * g.filters * padded_depth(g, kernels().lanes)),
           lines(padded_image_size(g) + kSurplus + at_once(g) * padded_depth(g, kernels().lanes) + kSurplus),
-          cores) {}
+          parts(g), cores) {}
 
 int64_t ConvWeightGemm::parts(const ConvGeometry& g) { return std::clamp<int64_t>(g.batch, 1, kWeightParts); }
 

@@ -24,7 +24,7 @@ struct ConvGemmKernels {
   // Copies an image with its zeros at the sides. The functions below read up to kSurplus floats behind it.
   void (*pad)(const ConvGeometry& g, const float* image, float* to);
   // The output's pixels [first, first + width) of all filters. `panel` holds depth * width + kSurplus floats.
-  void (*forward)(const ConvGeometry& g, const float* padded_image, const float* packed_weight,
+  void (*forward)(const ConvGeometry& g, const float* padded_image, const float* weight, bool is_packed,
                   const float* bias, int64_t first, float* panel, float* out);
   // The whole gradient of the data, from that of the output; `scratch` holds (rows + filters) * width floats and a
   // padded image.

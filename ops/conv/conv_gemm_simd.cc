@@ -110,8 +110,8 @@ inline void copy_eights(const float* from, float* to, int64_t length) {
   }
 }
 
-void forward(const ConvGeometry& g, const float* image, const float* packed, const float* bias, int64_t first,
-             float* panel, float* out) {
+void forward(const ConvGeometry& g, const float* image, const float* weight, bool is_packed,
+             const float* bias, int64_t first, float* panel, float* out) {
   const Padded padded(g);
   const int64_t pixels = g.out_size();
   const int64_t last = lesser(first + kTileWidth, pixels);
@@ -138,14 +138,15 @@ void forward(const ConvGeometry& g, const float* image, const float* packed, con
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = block_begin(block, blocks, g.filters);
     const int64_t rows = block_begin(block + 1, blocks, g.filters) - begin;
-    const float* a = packed + begin * depth;
+    const float* a = weight + begin * depth;
+    const int64_t a_row = is_packed ? 1 : depth, a_step = is_packed ? rows : 1;
     const float* start = bias ? bias + begin : nullptr;
     float* to = out + begin * pixels + first;
     if (used == kTileWidth) {
-      tile_rows<kVectors>(rows, depth, a, 1, rows, panel, kTileWidth, to, pixels, start, false);
+      tile_rows<kVectors>(rows, depth, a, a_row, a_step, panel, kTileWidth, to, pixels, start, false);
     } else {
       float part[kTileRows * kTileWidth];
-      tile_any(rows, used, depth, a, 1, rows, panel, kTileWidth, part, kTileWidth, start, false);
+      tile_any(rows, used, depth, a, a_row, a_step, panel, kTileWidth, part, kTileWidth, start, false);
       for (int64_t r = 0; r < rows; ++r) {
         for (int64_t i = 0; i < used; ++i) to[r * pixels + i] = part[r * kTileWidth + i];
       }

@@ -121,7 +121,8 @@ void convolution_bias_cpu(const ConvolutionParams&, const KernelArgs&);
 // memory: what the threads share (packed weights, or sums of parts), then pieces of which each has one.
 class PreparedConvGemm : public KernelState {
  protected:
-  PreparedConvGemm(const ConvGeometry& g, int64_t shared, int64_t own, int cores);
+  // Floats that all threads share, and that each has for itself; of at most so many `units` of work.
+  PreparedConvGemm(const ConvGeometry& g, int64_t shared, int64_t own, int64_t units, int cores);
   float* shared(const KernelArgs& args) const;
   ScratchSlots slots(const KernelArgs& args) const;
   const ConvGeometry geometry;
@@ -136,6 +137,9 @@ class ConvGemm : public PreparedConvGemm {
   static constexpr ConvPass kPass = ConvPass::forward;
   ConvGemm(const ConvGeometry& g, bool with_bias, int cores);
   void run(const ConvOperands& operands, const KernelArgs& args) const;
+
+ private:
+  static int64_t panels(const ConvGeometry& g);
 };
 
 class ConvDataGemm : public PreparedConvGemm {
