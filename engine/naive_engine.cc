@@ -197,6 +197,18 @@ void NaiveEngine::run_parts(Entry& entry) {
   entry.parts.reset();
 }
 
+namespace {
+
+// Waits for what a task put on its queue; the device's error, or null.
+std::exception_ptr finish(DeviceQueue* queue) {
+  if (!queue) return nullptr;
+  const TokenRef token = queue->record();
+  token->wait();
+  return token->error();
+}
+
+}  // namespace
+
 std::exception_ptr NaiveEngine::invoke(Entry& entry) {
   RunContext context;
   context.device = entry.info.device;
@@ -205,9 +217,9 @@ std::exception_ptr NaiveEngine::invoke(Entry& entry) {
   try {
     if (entry.work) {
       entry.work(context);
-      if (context.queue) context.queue->record()->wait();
+      const std::exception_ptr error = finish(context.queue);
       entry.work.reset();
-      return nullptr;
+      return error;
     }
     entry.async(context, Completion(*this, &entry));
   } catch (...) {
@@ -223,9 +235,9 @@ std::exception_ptr NaiveEngine::invoke(Entry& entry) {
     completed_.wait(lock, [&] { return entry.completed; });
   }
   if (for_task) turn = take(for_task_turn_);
-  if (context.queue) context.queue->record()->wait();
+  const std::exception_ptr error = finish(context.queue);
   entry.async.reset();
-  return entry.error;
+  return entry.error ? entry.error : error;
 }
 
 void NaiveEngine::complete(void* task, std::exception_ptr error) noexcept {

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <random>
@@ -48,7 +49,17 @@ class Queue final : public NullQueue {
     enqueue([=] { std::memcpy(to, from, bytes); });
   }
 
-  std::deque<Item> items;  // guarded by the runtime's mutex
+  // On the device's thread.
+  void run(InlineFunction<void(), 64>& work) noexcept {
+    try {
+      work();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
+
+  std::deque<Item> items;    // guarded by the runtime's mutex
+  std::exception_ptr error;  // of work since the last token; of the device's thread
 
  private:
   void put(Item item);
@@ -128,8 +139,8 @@ class NullRuntime final : public DeviceRuntime {
       queue.items.pop_front();
       lock.unlock();
       if (random() % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
-      if (item.work) item.work();
-      if (item.completes) item.completes->complete(nullptr);
+      if (item.work) queue.run(item.work);
+      if (item.completes) item.completes->complete(std::exchange(queue.error, nullptr));
       item = {};
       lock.lock();
     }

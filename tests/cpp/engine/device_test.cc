@@ -87,6 +87,33 @@ TEST(NullDevice, SuccessorOnTheDeviceIsIssuedBeforeItsPredecessorCompletes) {
   EXPECT_TRUE(a->pending_tokens().empty());
 }
 
+// What fails on the device after its task has returned is the error of what the task writes.
+void expect_device_errors(Engine& engine) {
+  const TaskInfo on_device{.device = Device::null()};
+  const VarRef written = engine.new_var(), by_async = engine.new_var(), fine = engine.new_var();
+  const auto fail = [] { throw DeviceError("[null] lost."); };
+  push(
+      engine, {{written.get(), Access::write}}, [&](RunContext& context) { queue_of(context).enqueue(fail); },
+      on_device);
+  const Tag tag{by_async.get(), Access::write};
+  engine.push_async(on_device, {&tag, 1}, [&](RunContext& context, Completion completion) {
+    queue_of(context).enqueue(fail);
+    completion.done();
+  });
+  push(
+      engine, {{fine.get(), Access::write}}, [&](RunContext& context) { queue_of(context).enqueue([] {}); },
+      on_device);
+  EXPECT_THROW(engine.wait(*written), DeviceError);
+  EXPECT_THROW(engine.wait(*by_async), DeviceError);
+  engine.wait(*fine);
+  engine.wait_all();  // both errors were seen
+}
+
+TEST(NullDevice, ErrorsOfWorkOnTheDeviceAreThoseOfItsTask) {
+  expect_device_errors(*make_naive_engine());
+  expect_device_errors(*make_threaded_engine({.workers = 2}));
+}
+
 TEST(NullDevice, MissingDevicesAreNamed) {
   const auto engine = make_threaded_engine({.workers = 1});
   EXPECT_THROW(engine->device(Device::null(99)), DeviceError);
