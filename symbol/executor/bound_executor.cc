@@ -425,10 +425,9 @@ std::vector<NDArray> BoundExecutor::make_fresh_outputs() const {
   return fresh;
 }
 
-void BoundExecutor::set_monitor(Monitor monitor, bool inputs) {
-  if (dynamic_) return dynamic_->set_monitor(std::move(monitor), inputs);
+void BoundExecutor::set_monitor(Monitor monitor) {
+  if (dynamic_) return dynamic_->set_monitor(std::move(monitor));
   monitor_ = std::move(monitor);
-  monitor_inputs_ = inputs;
   for (auto& program : programs_) program.reset();
   options_.plan.own_memory = static_cast<bool>(monitor_);
 }

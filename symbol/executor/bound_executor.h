@@ -12,6 +12,7 @@
 
 #include "symbol/executor/constants.h"
 #include "symbol/executor/held_values.h"
+#include "symbol/executor/monitor.h"
 #include "symbol/executor/pass_log.h"
 #include "symbol/executor/program.h"
 #include "symbol/passes/place.h"
@@ -133,10 +134,9 @@ class BoundExecutor final : public RefCounted {
   const Symbol& symbol() const { return symbol_; }
   Device device() const { return device_; }
 
-  // Called with "fc1_output", "fc1_backward_output0" (the gradient of the first input) and the like after each operator
-  // is pushed, and if `inputs` with "fc1_data", "fc1_backward_input0" and the like before. From now on every operator runs, and every value has memory of its own.
-  using Monitor = std::function<void(const std::string& name, const NDArray& array)>;
-  void set_monitor(Monitor monitor, bool inputs = false);
+  // Is called after each operator is pushed, and for its inputs before. From now on every operator runs, and every value has
+  // memory of its own.
+  void set_monitor(Monitor monitor);
 
   // What was compiled: calls, kernels, offsets, bytes beside their lower bound.
   std::string explain(RunMode mode);
@@ -195,7 +195,6 @@ class BoundExecutor final : public RefCounted {
   void update_held();
   void choose_branches(Program& program) const;
   std::string explain_held(RunMode mode) const;
-  void install_monitor(Program& program) const;
   void end(const char* pass, const Graph& graph, const Inference* known = nullptr);
   NDArray new_array(const Shape& shape, DType dtype, Device device) const;
   std::vector<Explanation::Array> described_arrays() const;
@@ -258,7 +257,6 @@ class BoundExecutor final : public RefCounted {
   bool inference_gradients_ = false;  // were asked for
   bool branches_chosen_ = false;      // by measurement, for prediction
   Monitor monitor_;
-  bool monitor_inputs_ = false;
   Ref<DynamicGraph> dynamic_;      // what runs instead if shapes depend on data
   std::vector<NDArray> recorded_;  // its outputs, on the tape
   std::unique_ptr<PassLog> log_;   // while what is compiled is to be explained

@@ -215,7 +215,7 @@ Ref<BoundExecutor> CachedGraph::take(Compiled& compiled, std::span<const NDArray
     return executor;
   }
   executor = bind(compiled.signature, inputs);
-  if (monitor_) executor->set_monitor(monitor_, monitor_inputs_);
+  if (monitor_) executor->set_monitor(monitor_);
   const std::lock_guard lock(compiled.mutex);
   ++compiled.made;
   return executor;
@@ -290,11 +290,10 @@ std::optional<Explanation> CachedGraph::explanation(bool compare_strategies) {
   return bind(signature, inputs, true)->explanation(signature.mode, compare_strategies);
 }
 
-void CachedGraph::set_monitor(BoundExecutor::Monitor monitor, bool inputs) {
+void CachedGraph::set_monitor(Monitor monitor) {
   const std::lock_guard lock(mutex_);
-  if (dynamic_) dynamic_->set_monitor(monitor, inputs);
+  if (dynamic_) dynamic_->set_monitor(monitor);
   monitor_ = std::move(monitor);
-  monitor_inputs_ = inputs;
   compiled_.clear();
 }
 

@@ -41,7 +41,7 @@ class CachedGraph final : public RefCounted {
   // whose executor is free again.
   std::optional<Explanation> explanation(bool compare_strategies);
   // For the executors of calls from now on.
-  void set_monitor(BoundExecutor::Monitor monitor, bool inputs);
+  void set_monitor(Monitor monitor);
 
   // Of those signatures, the one that was not called for longest is forgotten when another comes.
   static constexpr size_t kMostSignatures = 64;
@@ -88,8 +88,7 @@ class CachedGraph final : public RefCounted {
   Ref<DynamicGraph> dynamic_;        // what runs instead if shapes depend on data
   mutable std::mutex mutex_;         // of what follows
   std::list<CompiledRef> compiled_;  // the last called first
-  BoundExecutor::Monitor monitor_;
-  bool monitor_inputs_ = false;
+  Monitor monitor_;
 };
 
 }  // namespace loomix

@@ -437,62 +437,8 @@ Ref<Program> BoundExecutor::compile(RunMode mode) {
     std::fputs(
         fmt::format("plan: {}\n{}", title(mode), to_text(program->report()) + explain_held(mode)).c_str(),
         stderr);
-  if (monitor_) install_monitor(*program);
+  if (monitor_) install(monitor_, *program);
   return program;
-}
-
-namespace {
-
-bool is_named(const Node& node) { return node.info && !node.info->name.empty(); }
-
-// What inputs are called, one list a node; those without a name are not shown. The gradient of a node may be several nodes:
-// what they read of others is counted in their order, and each value once.
-std::vector<std::vector<std::string>> input_names(const Graph& graph) {
-  std::vector<std::vector<std::string>> names(static_cast<size_t>(graph.size()));
-  std::map<std::pair<NodeId, std::string>, std::set<std::pair<NodeId, int>>> seen;
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    const Node& node = graph[id];
-    const auto inputs = graph.inputs(id);
-    auto& own = names[static_cast<size_t>(id)];
-    own.resize(inputs.size());
-    if (node.is_variable() || !is_named(node)) continue;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (node.forward >= 0 && node.op->is_shape_only(*node.attrs, static_cast<int>(i))) continue;
-      if (node.forward < 0) {
-        own[i] = node.op->input_name(*node.attrs, static_cast<int>(i));
-        continue;
-      }
-      const Node& from = graph[inputs[i].node];
-      if (from.forward == node.forward && is_named(from) && from.info->name == node.info->name) continue;
-      auto& counted = seen[{node.forward, node.info->name}];
-      if (counted.emplace(inputs[i].node, inputs[i].index).second)
-        own[i] = "input" + std::to_string(counted.size() - 1);
-    }
-  }
-  return names;
-}
-
-}  // namespace
-
-// Names are MXNet's: `fc1_weight`, `fc1_output`, `fc1_backward_output0`.
-void BoundExecutor::install_monitor(Program& program) const {
-  Program::Visit before;
-  if (monitor_inputs_) {
-    before = [this, names = input_names(program.graph())](NodeId id, const Graph& graph,
-                                                          std::span<const NDArray> inputs) {
-      const auto& own = names[static_cast<size_t>(id)];
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        if (!own[i].empty()) monitor_(graph[id].info->name + '_' + own[i], inputs[i]);
-      }
-    };
-  }
-  program.set_visitors(before, [this](NodeId id, const Graph& graph, std::span<const NDArray> outputs) {
-    const Node& node = graph[id];
-    if (!is_named(node)) return;
-    for (const auto& [i, name] : node.info->gradients) monitor_(node.info->name + '_' + name, outputs[i]);
-    for (int i = 0; node.forward < 0 && i < node.num_outputs; ++i)
-      monitor_(node.info->name + '_' + node.op->output_name(*node.attrs, i), outputs[static_cast<size_t>(i)]);
-  });
 }
 
 }  // namespace loomix

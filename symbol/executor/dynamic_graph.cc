@@ -69,7 +69,7 @@ class DynamicGraph::Builder {
 };
 
 DynamicGraph::DynamicGraph(Runtime& runtime, const Symbol& symbol, std::string name, const PlanOptions& plan)
-    : runtime_(runtime) {
+    : runtime_(runtime), inputs_(symbol.list_inputs()) {
   Builder(*this, symbol).run(symbol, name, plan);
 }
 
@@ -88,7 +88,7 @@ std::vector<NDArray> DynamicGraph::call(std::span<const NDArray> inputs) {
   for (const Step& step : steps_) {
     std::vector<const NDArray*> in;
     for (const Value& value : step.inputs) in.push_back(&array(value));
-    if (monitor_ && monitor_inputs_) watch(step, in);
+    if (monitor_ && monitor_.inputs) watch(step, in);
     results.push_back(run_node(runtime_, *step.op, step.attrs, in, {.node_name = step.name}));
     if (monitor_) watch_outputs(step, results.back());
   }
@@ -105,20 +105,26 @@ std::vector<NDArray> DynamicGraph::call(std::span<const NDArray> inputs) {
   return outputs;
 }
 
-void DynamicGraph::set_monitor(BoundExecutor::Monitor monitor, bool inputs) {
-  if (before_) before_->set_monitor(monitor, inputs);
+void DynamicGraph::set_monitor(Monitor monitor) {
+  if (before_) before_->set_monitor(monitor);
   monitor_ = std::move(monitor);
-  monitor_inputs_ = inputs;
 }
 
 void DynamicGraph::watch(const Step& step, std::span<const NDArray* const> inputs) const {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    monitor_(step.name + '_' + step.op->input_name(*step.attrs, static_cast<int>(i)), *inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& value = step.inputs[i];
+    if (monitor_.names == Monitor::Names::executor && value.from == Value::From::input)
+      monitor_.see(inputs_[value.at], "", *inputs[i]);
+    monitor_.see(step.name + '_' + monitor_.input_name(*step.op, *step.attrs, static_cast<int>(i)),
+                 step.op->name, *inputs[i]);
+  }
 }
 
 void DynamicGraph::watch_outputs(const Step& step, const NDArrays& outputs) const {
-  for (size_t i = 0; i < outputs.size(); ++i)
-    monitor_(step.name + '_' + step.op->output_name(*step.attrs, static_cast<int>(i)), outputs[i]);
+  const int shown = std::min(monitor_.count_outputs(*step.op, *step.attrs), static_cast<int>(outputs.size()));
+  for (int i = 0; i < shown; ++i)
+    monitor_.see(step.name + '_' + monitor_.output_name(*step.op, *step.attrs, i), step.op->name,
+                 outputs[static_cast<size_t>(i)]);
 }
 
 }  // namespace loomix

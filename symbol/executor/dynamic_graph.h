@@ -20,7 +20,7 @@ class DynamicGraph final : public RefCounted {
 
   // Arrays in the order of the symbol's list_inputs(). Returns new arrays.
   std::vector<NDArray> call(std::span<const NDArray> inputs);
-  void set_monitor(BoundExecutor::Monitor monitor, bool inputs);
+  void set_monitor(Monitor monitor);
 
  private:
   struct Value {
@@ -40,11 +40,11 @@ class DynamicGraph final : public RefCounted {
 
   Runtime& runtime_;
   Ref<CachedGraph> before_;
+  std::vector<std::string> inputs_;    // their names
   std::vector<size_t> before_inputs_;  // their places among the inputs
   std::vector<Step> steps_;
   std::vector<Value> outputs_;
-  BoundExecutor::Monitor monitor_;
-  bool monitor_inputs_ = false;
+  Monitor monitor_;
 };
 
 }  // namespace loomix

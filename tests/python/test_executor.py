@@ -140,9 +140,9 @@ def test_monitor_of_inputs():
     seen = []
     run.set_monitor_callback(lambda name, array: seen.append((name, array.asnumpy())), monitor_all=True)
     run.forward(is_train=True)
-    names = ["fc_data", "fc_weight", "fc_bias", "fc_output"]
-    names += ["bn_data", "bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var"]
-    names += ["bn_output", "bn_mean", "bn_var"]
+    names = ["x", "fc_data", "fc_weight", "fc_weight", "fc_bias", "fc_bias", "fc_output"]
+    names += ["bn_data", "bn_gamma", "bn_gamma", "bn_beta", "bn_beta", "bn_moving_mean", "bn_moving_mean"]
+    names += ["bn_moving_var", "bn_moving_var", "bn_output", "bn_mean", "bn_var"]
     assert [name for name, _ in seen] == names
     values = dict(seen)
     assert (values["fc_data"] == 2).all() and (values["bn_data"] == values["fc_output"]).all()
@@ -196,8 +196,9 @@ def test_monitor_of_gradients():
         rtol=1e-5,
     )
     _, _, backward = watched(True)
-    names = [name for name, _ in backward]
-    assert {"bn_backward_input0", "fc_backward_output2"} <= set(names)
+    names = [name for name, _ in backward if "backward" in name or "sum_grad" in name]
+    assert {"x", "fc_weight", "bn_gamma"} == {name for name, _ in backward} - set(names) - {"bn_moving_mean", "bn_moving_var"}
+    assert {"bn_backward_input0", "fc_backward_output2", "sum_grad_arg1"} <= set(names)
     # The gradient of fc is three nodes, which read the head gradient, the weight and the data between them.
     of_fc = sorted(name for name in names if name.startswith("fc_backward_input"))
     assert of_fc == [f"fc_backward_input{i}" for i in range(3)]
@@ -229,6 +230,17 @@ def test_the_allocated_megabytes_are_told_as_mxnet_does():
     text = run.debug_str()
     assert text.rstrip().split("\n")[-1] == "Total 4 MB allocated"
     assert text.split("\n")[-3].split()[1] == "4"  # how MXNet's example of memory costs reads it
+
+
+def test_nothing_is_kept_for_gradients_that_are_stopped():
+    def megabytes(net):
+        return int(net.simple_bind(mx.cpu(), x=(512, 512)).debug_str().rstrip().split("\n")[-1].split()[1])
+
+    net = sym.var("x")
+    for i in range(8):
+        net = sym.tanh(sym.FullyConnected(net, num_hidden=512, name=f"fc{i}"))
+    assert megabytes(net) > 3 * megabytes(sym.stop_gradient(net))
+    assert megabytes(sym.exp(sym.BlockGrad(net))) <= megabytes(sym.stop_gradient(net))
 
 
 def grouped():

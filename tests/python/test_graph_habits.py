@@ -115,7 +115,7 @@ def test_equal_expressions_are_merged_as_asked_for_at_each_bind(monkeypatch):
 FORWARD = ["conv_output", "bn_output", "bn_mean", "bn_var", "act_output", "flat_output", "fc_output"]
 FORWARD = [*FORWARD, "softmax_output"]
 BACKWARD = [
-    *("softmax_backward_output0", "softmax_backward_output1"),
+    "softmax_backward_output0",  # in MXNet also softmax_backward_output1, of the label: zeros
     *("fc_backward_output0", "fc_backward_output1", "fc_backward_output2"),
     *("flat_backward_output", "act_backward_output"),
     *("bn_backward_output0", "bn_backward_output1", "bn_backward_output2"),
@@ -130,6 +130,85 @@ WITH_INPUTS = [
 ]
 
 
+
+def _watched_network(monitor_all):
+    net = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), num_filter=4, name="conv")
+    net = mx.sym.BatchNorm(net, name="bn", fix_gamma=False)
+    net = mx.sym.flatten(mx.sym.Activation(net, act_type="relu", name="act"), name="flat")
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=3, name="fc"), name="softmax")
+    run = net.simple_bind(mx.cpu(), data=(2, 1, 6, 6))
+    run.arg_dict["data"][:] = 3
+    seen = []
+    run.set_monitor_callback(lambda name, array: seen.append((name, array)), monitor_all)
+    run.forward(is_train=True)
+    count = len(seen)
+    run.backward()
+    return seen[:count], seen[count:]
+
+
+def test_a_monitor_sees_what_mxnet_shows():
+    forward, backward = _watched_network(False)
+    assert [name for name, _ in forward] == FORWARD
+    assert [name for name, _ in backward] == BACKWARD
+    forward, backward = _watched_network(True)
+    assert [name for name, _ in forward] == WITH_INPUTS
+    shapes = {name: array.shape for name, array in forward}
+    assert shapes["data"] == shapes["conv_data"] == (2, 1, 6, 6) and shapes["fc_weight"] == (3, 64)
+    # MXNet reads the gradient, the data and the weight, in this order, also where the gradient is several operators here.
+    shapes = {name: array.shape for name, array in backward}
+    assert [shapes[f"fc_backward_input{i}"] for i in range(3)] == [(2, 3), (2, 64), (3, 64)]
+    assert [shapes[f"conv_backward_input{i}"] for i in range(3)] == [(2, 4, 4, 4), (2, 1, 6, 6), (4, 1, 3, 3)]
+
+
+def test_inputs_that_have_no_name_of_their_own():
+    a, b = mx.sym.var("a"), mx.sym.var("b")
+    net = mx.sym.concat(mx.sym.tanh(a, name="t") * 2, b, name="cat")
+    net = mx.sym.tile(mx.sym.sum(net, axis=1, name="sum"), reps=2, name="tile")
+    run = net.simple_bind(mx.cpu(), a=(2, 3), b=(2, 3))
+    seen = []
+    run.set_monitor_callback(lambda name, array: seen.append(name), True)
+    run.forward()
+    scaled = next(name for name in seen if name.endswith("_input0") and name != "t_input0").removesuffix("_input0")
+    assert seen == [
+        *("a", "t_input0", "t_output", f"{scaled}_input0", f"{scaled}_output"),
+        *("cat_arg0", "b", "cat_arg1", "cat_output", "sum_input0", "sum_output", "tile_data", "tile_output"),
+    ]
+
+
+class _Hooked(mx.gluon.HybridBlock):
+    def __init__(self, **options):
+        super().__init__(**options)
+        with self.name_scope():
+            self.fc = mx.gluon.nn.Dense(3, activation="relu")
+            self.bn = mx.gluon.nn.BatchNorm()
+
+    def hybrid_forward(self, F, x):
+        return F.tanh(self.bn(self.fc(x)))
+
+
+def test_what_hooks_of_blocks_see():
+    net = _Hooked(prefix="b_")
+    net.initialize()
+    net.hybridize()
+    x = nd.ones((2, 4))
+    net(x)
+    seen = []
+    net.register_op_hook(lambda name, op, array: seen.append((name, op)), monitor_all=True)
+    with mx.autograd.record():
+        y = net(x)
+    count = len(seen)
+    y.backward()
+    assert seen[:count] == [
+        *((f"b_dense0_fwd_{part}", "FullyConnected") for part in ("data", "weight", "bias", "output")),
+        *((f"b_dense0_relu_fwd_{part}", "Activation") for part in ("input0", "output")),
+        *((f"b_batchnorm0_fwd_{part}", "BatchNorm") for part in ("data", "gamma", "beta")),
+        *((f"b_batchnorm0_fwd_{part}", "BatchNorm") for part in ("moving_mean", "moving_var", "output")),
+        *((f"b_tanh0_{part}", "tanh") for part in ("input0", "0")),
+    ]
+    assert {("b_tanh0_backward_0", "_backward_tanh"), ("b_dense0_fwd_backward_1", "_backward_FullyConnected")} <= set(
+        seen[count:]
+    )
+    assert ("b_dense0_relu_fwd_backward_0", "_backward_Activation") in seen[count:]
 def test_what_a_backward_pass_freed_is_a_constant_afterwards():
     x, w = nd.ones(2), nd.ones(2)
     x.attach_grad()

@@ -147,9 +147,10 @@ int LoomixExecutorSetMonitor(LoomixExecutor executor, LoomixMonitor monitor, voi
   return guarded([&] {
     run_pass(executor, "LoomixExecutorSetMonitor", [&](BoundExecutor& bound) {
       if (!monitor) return bound.set_monitor({});
-      bound.set_monitor([monitor, context](const std::string& name, const NDArray& array) {
-        monitor(name.c_str(), add_array(array), context);
-      });
+      bound.set_monitor(
+          {[monitor, context](const std::string& name, const std::string&, const NDArray& array) {
+            monitor(name.c_str(), add_array(array), context);
+          }});
     });
   });
 }

@@ -205,8 +205,9 @@ TEST(Executor, MonitorSeesEveryValueLater) {
   for (int i = 0; i < 4; ++i) x = op("tanh", {}, {{"", x}}, "t" + std::to_string(i));
   auto executor = bench.bind(x, {4}, ops::Req::null);
   std::vector<std::pair<std::string, NDArray>> seen;
-  executor->set_monitor(
-      [&](const std::string& name, const NDArray& array) { seen.emplace_back(name, array); });
+  executor->set_monitor({[&](const std::string& name, const std::string&, const NDArray& array) {
+    seen.emplace_back(name, array);
+  }});
   executor->forward(RunMode::inference);
   ASSERT_EQ(seen.size(), 4u);
   EXPECT_EQ(seen[0].first, "t0_output");
@@ -242,7 +243,8 @@ TEST(Executor, ConstantsAreComputedOnceAndNothingIsDoneTwice) {
     }
   }
   std::vector<std::string> seen;
-  executor->set_monitor([&](const std::string& name, const NDArray&) { seen.push_back(name); });
+  executor->set_monitor(
+      {[&](const std::string& name, const std::string&, const NDArray&) { seen.push_back(name); }});
   executor->forward(RunMode::inference);
   EXPECT_THAT(seen, ::testing::IsSupersetOf({"three_output", "same_output", "zeros_output", "t_output"}));
 }

@@ -123,7 +123,8 @@ TEST_F(HiddenOutputsTest, BoundGraphsComputeThemForTheirGradients) {
 TEST_F(HiddenOutputsTest, MonitorsSeeThem) {
   const auto executor = bind(ops::Req::null);
   std::vector<std::string> seen;
-  executor->set_monitor([&](const std::string& name, const NDArray&) { seen.push_back(name); });
+  executor->set_monitor(
+      {[&](const std::string& name, const std::string&, const NDArray&) { seen.push_back(name); }});
   executor->forward(RunMode::inference);
   EXPECT_THAT(seen, ::testing::ElementsAre("square_output", "square_slope"));
   expect(1, 1);

@@ -118,7 +118,7 @@ class KeptValuesTest : public testing_run::RunTest {
       std::ranges::generate(items, [&] { return normal(random); });
       NDArray(argument).copy_from_host(items.data(), argument.bytes());
     }
-    if (!plan) executor->set_monitor([](const std::string&, const NDArray&) {});
+    if (!plan) executor->set_monitor({[](const std::string&, const std::string&, const NDArray&) {}});
     Result result;
     for (int step = 0; step < 2; ++step) {
       const auto outputs = executor->forward(RunMode::training);

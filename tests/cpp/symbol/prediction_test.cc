@@ -391,7 +391,8 @@ TEST_F(Prediction, MonitorsSeeTheGraphAsItWasComposed) {
   const Symbol net = norm(conv(Symbol::variable("data"), 32, 3), false);
   const auto executor = bind(net, {2, 16, 8, 8}, true);
   std::vector<std::string> seen;
-  executor->set_monitor([&](const std::string& name, const NDArray&) { seen.push_back(name); });
+  executor->set_monitor(
+      {[&](const std::string& name, const std::string&, const NDArray&) { seen.push_back(name); }});
   predict(*executor);
   EXPECT_EQ(
       std::count(seen.begin(), seen.end(), "n0_output") + std::count(seen.begin(), seen.end(), "n1_output"),

@@ -45,13 +45,13 @@ py::list call(const GraphHandle& handle, const py::list& inputs) {
 }
 
 void set_graph_monitor(const GraphHandle& handle, const py::object& callback, bool inputs) {
-  if (callback.is_none()) return handle.graph->set_monitor({}, false);
+  if (callback.is_none()) return handle.graph->set_monitor({});
   handle.graph->set_monitor(
-      [kept = keep(callback.ptr())](const std::string& name, const NDArray& array) {
-        const py::gil_scoped_acquire gil;
-        py::handle(kept.get())(name, py::reinterpret_steal<py::object>(wrap(array)));
-      },
-      inputs);
+      {[kept = keep(callback.ptr())](const std::string& name, const std::string& op, const NDArray& array) {
+         const py::gil_scoped_acquire gil;
+         py::handle(kept.get())(name, op, py::reinterpret_steal<py::object>(wrap(array)));
+       },
+       inputs, Monitor::Names::block});
 }
 
 // Of the last call; None before the first.

@@ -141,11 +141,11 @@ void set_monitor(const Handle& handle, const py::object& callback, bool inputs) 
       "[set_monitor_callback] callback is of type {}; expected a function of name and array, or None.",
       type_name(callback.ptr()));
   handle.executor->set_monitor(
-      [callback = keep(callback.ptr())](const std::string& name, const NDArray& array) {
-        const py::gil_scoped_acquire gil;
-        py::handle(callback.get())(name, py::reinterpret_steal<py::object>(wrap(array)));
-      },
-      inputs);
+      {[callback = keep(callback.ptr())](const std::string& name, const std::string&, const NDArray& array) {
+         const py::gil_scoped_acquire gil;
+         py::handle(callback.get())(name, py::reinterpret_steal<py::object>(wrap(array)));
+       },
+       inputs});
 }
 
 RunMode mode_of(bool training) { return training ? RunMode::training : RunMode::inference; }

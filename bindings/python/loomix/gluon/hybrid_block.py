@@ -291,7 +291,7 @@ class HybridBlock(Block):
     def _install_hook(self) -> None:
         assert self._op_hook is not None and self._cached is not None
         callback, monitor_all = self._op_hook
-        self._cached.set_monitor(lambda name, array: callback(name, "", array), monitor_all)
+        self._cached.set_monitor(callback, monitor_all)
 
     # ---- tracing ----
 

@@ -102,6 +102,5 @@ class CachedOp:
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
-        """Calls ``callback(name, operator, array)`` for each operator's outputs, and inputs with ``monitor_all``; the
-        operator's name is always empty."""
-        self._graph.set_monitor(lambda name, array: callback(name, "", array), monitor_all)
+        """Calls ``callback(name, operator, array)`` for each operator's outputs, and inputs with ``monitor_all``."""
+        self._graph.set_monitor(callback, monitor_all)
