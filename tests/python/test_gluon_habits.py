@@ -219,6 +219,28 @@ def test_symbols_with_sparse_parameters_are_no_blocks():
         gluon.SymbolBlock(out, mx.sym.var("data"))
 
 
+class _Halved(gluon.Parameter):
+    """A parameter that takes over what another one has, as other projects derive them."""
+
+    def __init__(self, parameter):
+        super().__init__(parameter.name, shape=parameter.shape)
+        self._data, self._grad, self._var = parameter._data, parameter._grad, parameter._var
+        self._ctx_list, self._ctx_map = parameter._ctx_list, parameter._ctx_map
+
+    def data(self, ctx=None):
+        return self._check_and_get(self._data, ctx) / 2
+
+
+def test_parameters_derived_from_others():
+    parameter = gluon.Parameter("weight", shape=(2, 3))
+    assert parameter._ctx_list is None
+    parameter.initialize("ones", ctx=[mx.cpu(0), mx.cpu(2)])
+    assert parameter._ctx_list == [mx.cpu(0), mx.cpu(2)]
+    assert parameter._ctx_map[mx.cpu().device_typeid & 1] == [0, None, 1]
+    half = _Halved(parameter)
+    assert (half.data(mx.cpu(2)).asnumpy() == 0.5).all() and half.data(mx.cpu(2)).context == mx.cpu(2)
+
+
 # ---- compiling, printing, saving ----
 
 

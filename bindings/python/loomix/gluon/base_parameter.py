@@ -121,6 +121,9 @@ class Parameter:
         self._grad: list[NDArray] | None = None
         self._seen: list[int] = []  # versions of the gradients that an update has used
         self._deferred_init: tuple[Any, ...] = ()  # initializer, devices, default initializer, values
+        self._ctx_list: list[Context] | None = None
+        # Places in that list by device number, of host memory and of other devices; for parameters derived from others.
+        self._ctx_map: list[list[int | None]] | None = None
         self._var: Symbol | None = None
         self._trainer: Any = None
         self._differentiable = differentiable
@@ -270,7 +273,13 @@ class Parameter:
             self._init_data(data if data.stype == self._stype else data.tostype(self._stype), contexts)
 
     def _init_data(self, data: NDArray, contexts: list[Context]) -> None:
-        self._data = [data.copyto(ctx) for ctx in contexts]
+        self._ctx_list = list(contexts)
+        self._ctx_map = [[], []]
+        for i, ctx in enumerate(self._ctx_list):
+            places = self._ctx_map[ctx.device_typeid & 1]
+            places.extend([None] * (ctx.device_id + 1 - len(places)))
+            places[ctx.device_id] = i
+        self._data = [data.copyto(ctx) for ctx in self._ctx_list]
         self._init_grad()
 
     def _init_grad(self) -> None:
@@ -352,7 +361,8 @@ class Parameter:
             )
         raise MXNetError(_NOT_INITIALIZED.format(self.name))
 
-    def _at(self, arrays: list[NDArray] | None, ctx: Context | None) -> NDArray:
+    def _check_and_get(self, arrays: list[NDArray] | None, ctx: Context | None) -> NDArray:
+        """The array on a device; derived parameters call it, too."""
         arrays = self._check(arrays)
         if ctx is None:
             if len(arrays) == 1:
@@ -377,7 +387,7 @@ class Parameter:
         """The array on a device, by default the only one or that of the current device."""
         if self._stype != "default":
             self._check_stype(False, "data", "row_sparse_data(row_id)")
-        return self._at(self._data, ctx)
+        return self._check_and_get(self._data, ctx)
 
     def list_data(self) -> list[NDArray]:
         """The arrays on all devices."""
@@ -397,7 +407,7 @@ class Parameter:
         """The array on the device of `row_id`, with the rows of these numbers as the ``Trainer`` has them."""
         self._check_stype(True, "row_sparse_data", "data()")
         expect(isinstance(row_id, nd.NDArray), "Parameter.row_sparse_data", "row_id", row_id, "an NDArray")
-        array = self._at(self._data, row_id.context)
+        array = self._check_and_get(self._data, row_id.context)
         self._pull_rows(array, row_id)
         return array
 
@@ -426,7 +436,7 @@ class Parameter:
     def grad(self, ctx: Context | None = None) -> NDArray:
         """The gradient on a device."""
         self._check_grad()
-        return self._at(self._grad, ctx)
+        return self._check_and_get(self._grad, ctx)
 
     def list_grad(self) -> list[NDArray]:
         """The gradients on all devices."""
