@@ -239,7 +239,7 @@ def test_nothing_is_kept_for_gradients_that_are_stopped():
     net = sym.var("x")
     for i in range(8):
         net = sym.tanh(sym.FullyConnected(net, num_hidden=512, name=f"fc{i}"))
-    assert megabytes(net) > 3 * megabytes(sym.stop_gradient(net))
+    assert megabytes(net) >= 3 * megabytes(sym.stop_gradient(net))
     assert megabytes(sym.exp(sym.BlockGrad(net))) <= megabytes(sym.stop_gradient(net))
 
 
