@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/dynamic_graph.h"
+#include "symbol/symbol_node.h"
 
 namespace loomix {
 namespace {
@@ -113,11 +114,28 @@ CachedGraph::CachedGraph(Runtime& runtime, Symbol symbol, std::string name, Plan
 
 CachedGraph::~CachedGraph() = default;
 
-Ref<CachedGraph> CachedGraph::make(Runtime& runtime, const Symbol& symbol, std::string name,
-                                   PlanOptions plan) {
+namespace {
+
+// Operators without inputs run on the device that the executor gives them, so graphs that have some are not inlined.
+bool is_short(const Symbol& symbol, size_t most) {
+  size_t count = 0;
+  for (const SymbolNode* node : depth_first(symbol.outputs())) {
+    if (!node->op) continue;
+    if (node->inputs.empty() || ++count > most) return false;
+  }
+  return count > 0;
+}
+
+}  // namespace
+
+Ref<CachedGraph> CachedGraph::make(Runtime& runtime, const Symbol& symbol, std::string name, PlanOptions plan,
+                                   size_t inline_limit) {
   BoundExecutor::check_can_run(symbol);
-  return Ref<CachedGraph>(
+  Ref<CachedGraph> graph(
       new CachedGraph(runtime, with_own_outputs(runtime.table(), symbol), std::move(name), plan));
+  if (!graph->dynamic_ && is_short(symbol, inline_limit))
+    graph->inlined_ = make_ref<DynamicGraph>(runtime, symbol, graph->name_, plan, true);
+  return graph;
 }
 
 void CachedGraph::check(std::span<const NDArray> inputs) const {
@@ -227,6 +245,7 @@ std::vector<NDArray> CachedGraph::call(std::span<const NDArray> inputs) {
   std::vector<const NDArray*> pointers;
   for (const NDArray& input : inputs) pointers.push_back(&input);
   const bool recording = autograd::should_record(pointers);
+  if (recording && inlined_ && !monitor_) return inlined_->call(inputs);
   const CompiledRef compiled = find(signature_of(inputs, recording));
   const RunMode mode = compiled->signature.mode;
   Ref<BoundExecutor> executor = take(*compiled, inputs);

@@ -25,8 +25,9 @@ class DynamicGraph;
 // threads.
 class CachedGraph final : public RefCounted {
  public:
+  // A graph of at most `inline_limit` operators is recorded operator by operator, so that its gradients have gradients.
   static Ref<CachedGraph> make(Runtime& runtime, const Symbol& symbol, std::string name,
-                               PlanOptions plan = {});
+                               PlanOptions plan = {}, size_t inline_limit = 0);
   ~CachedGraph() override;
 
   // Arrays in the order of symbol().list_inputs(); those that operators change are changed. Returns new arrays.
@@ -86,6 +87,7 @@ class CachedGraph final : public RefCounted {
   std::vector<Input> inputs_;
   std::vector<size_t> arguments_;    // their places among the inputs
   Ref<DynamicGraph> dynamic_;        // what runs instead if shapes depend on data
+  Ref<DynamicGraph> inlined_;        // what runs instead while the tape records, of a short graph
   mutable std::mutex mutex_;         // of what follows
   std::list<CompiledRef> compiled_;  // the last called first
   Monitor monitor_;

@@ -19,7 +19,7 @@ bool DynamicGraph::is_needed(const Symbol& symbol) {
 // Cuts the symbol in two.
 class DynamicGraph::Builder {
  public:
-  Builder(DynamicGraph& graph, const Symbol& symbol) : graph_(graph) {
+  Builder(DynamicGraph& graph, const Symbol& symbol, bool all) : graph_(graph), all_(all) {
     const auto names = symbol.list_inputs();
     for (size_t i = 0; i < names.size(); ++i) {
       LOOMIX_CHECK(inputs_.emplace(names[i], i).second, ValueError,
@@ -47,9 +47,9 @@ class DynamicGraph::Builder {
 
  private:
   bool is_late(const SymbolNode& node) const {
-    return node.op->data_dependent || std::ranges::any_of(node.inputs, [&](const SymbolOutput& input) {
-             return steps_.contains(input.node.get());
-           });
+    return all_ || node.op->data_dependent ||
+           std::ranges::any_of(node.inputs,
+                               [&](const SymbolOutput& input) { return steps_.contains(input.node.get()); });
   }
   Value value(const SymbolOutput& output) {
     const SymbolNode& node = *output.node;
@@ -62,15 +62,17 @@ class DynamicGraph::Builder {
   }
 
   DynamicGraph& graph_;
+  const bool all_;
   std::map<std::string, size_t> inputs_;
   std::unordered_map<const SymbolNode*, size_t> steps_;
   std::map<std::pair<const SymbolNode*, int>, size_t> places_;  // in before_
   std::vector<SymbolOutput> before_;
 };
 
-DynamicGraph::DynamicGraph(Runtime& runtime, const Symbol& symbol, std::string name, const PlanOptions& plan)
+DynamicGraph::DynamicGraph(Runtime& runtime, const Symbol& symbol, std::string name, const PlanOptions& plan,
+                           bool all)
     : runtime_(runtime), inputs_(symbol.list_inputs()) {
-  Builder(*this, symbol).run(symbol, name, plan);
+  Builder(*this, symbol, all).run(symbol, name, plan);
 }
 
 std::vector<NDArray> DynamicGraph::call(std::span<const NDArray> inputs) {

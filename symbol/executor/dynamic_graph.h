@@ -16,7 +16,9 @@ namespace loomix {
 class DynamicGraph final : public RefCounted {
  public:
   static bool is_needed(const Symbol& symbol);
-  DynamicGraph(Runtime& runtime, const Symbol& symbol, std::string name, const PlanOptions& plan);
+  // `all`: nothing is compiled, all operators are run one by one.
+  DynamicGraph(Runtime& runtime, const Symbol& symbol, std::string name, const PlanOptions& plan,
+               bool all = false);
 
   // Arrays in the order of the symbol's list_inputs(). Returns new arrays.
   std::vector<NDArray> call(std::span<const NDArray> inputs);

@@ -197,7 +197,10 @@ def test_monitor_of_gradients():
     )
     _, _, backward = watched(True)
     names = [name for name, _ in backward if "backward" in name or "sum_grad" in name]
-    assert {"x", "fc_weight", "bn_gamma"} == {name for name, _ in backward} - set(names) - {"bn_moving_mean", "bn_moving_var"}
+    assert {"x", "fc_weight", "bn_gamma"} == {name for name, _ in backward} - set(names) - {
+        "bn_moving_mean",
+        "bn_moving_var",
+    }
     assert {"bn_backward_input0", "fc_backward_output2", "sum_grad_arg1"} <= set(names)
     # The gradient of fc is three nodes, which read the head gradient, the weight and the data between them.
     of_fc = sorted(name for name in names if name.startswith("fc_backward_input"))

@@ -629,7 +629,7 @@ def test_hybrid_is_eager(train_mode):
 def test_calls_before_backward_keep_their_own_values():
     net = nn.Dense(1, in_units=1, use_bias=False)
     net.initialize(init="ones")
-    net.hybridize()
+    net.hybridize(inline_limit=0)
     xs = [nd.array([[value]]) for value in (1.0, 2.0, 4.0)]
     with autograd.record():
         outs = [net(x) ** 2 for x in xs]
@@ -775,7 +775,7 @@ def test_outputs_written_before_backward_are_an_error(hybrid):
 @pytest.mark.parametrize("second", ["float64", "row_sparse"])
 def test_head_gradients_are_not_written(second):
     net = nn.Activation("tanh")
-    net.hybridize()
+    net.hybridize(inline_limit=0)
     x = nd.array([[0.0], [0.0]])
     x.attach_grad()
     head = nd.array([[1.0], [2.0]])

@@ -254,6 +254,51 @@ def test_arguments_of_hybridize():
         net.hybridize(inline_limit="x")
 
 
+class _Sines(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return F.sin(F.sin(x))
+
+
+def _second_derivative(block, **options):
+    block.hybridize(**options)
+    x = nd.array([0.3])
+    x.attach_grad()
+    with mx.autograd.record():
+        slope = mx.autograd.grad(block(x), x, create_graph=True, retain_graph=True)[0]
+    slope.backward()
+    return float(x.grad.asscalar())
+
+
+def test_short_blocks_have_second_derivatives():
+    for options in ({}, {"inline_limit": 2}, {"inline_limit": -1}):
+        assert _second_derivative(_Sines(), **options) == pytest.approx(-0.5485, abs=1e-4)
+    for options in ({"inline_limit": 1}, {"inline_limit": 0}, {"inline_limit": 5, "static_alloc": True}):
+        with pytest.raises(mx.MXNetError):
+            _second_derivative(_Sines(), **options)
+
+
+def test_short_blocks_train_as_others():
+    def trained(limit):
+        net = nn.HybridSequential(prefix="net_")
+        net.add(nn.Dense(3, in_units=4), nn.BatchNorm(in_channels=3))
+        net.initialize("ones")
+        net.hybridize(inline_limit=limit)
+        x = nd.arange(8).reshape((2, 4))
+        with mx.autograd.record():
+            loss = (net(x) ** 2).sum()
+        loss.backward()
+        params = net.collect_params().values()
+        return [
+            loss,
+            net(x),
+            *(p.grad() for p in params if p.grad_req != "null"),
+            *(p.data() for p in params),
+        ]
+
+    for short, compiled in zip(trained(2), trained(0)):
+        np.testing.assert_allclose(short.asnumpy(), compiled.asnumpy(), rtol=1e-5, atol=1e-5)
+
+
 def test_dense_copies_are_warned_of_once(capfd):
     x = nd.array([[1, 0, 0, 2]]).tostype("csr")
     layer = made(nn.Dense(2, in_units=4))

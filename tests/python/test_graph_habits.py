@@ -130,7 +130,6 @@ WITH_INPUTS = [
 ]
 
 
-
 def _watched_network(monitor_all):
     net = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), num_filter=4, name="conv")
     net = mx.sym.BatchNorm(net, name="bn", fix_gamma=False)
@@ -154,7 +153,7 @@ def test_a_monitor_sees_what_mxnet_shows():
     assert [name for name, _ in forward] == WITH_INPUTS
     shapes = {name: array.shape for name, array in forward}
     assert shapes["data"] == shapes["conv_data"] == (2, 1, 6, 6) and shapes["fc_weight"] == (3, 64)
-    # MXNet reads the gradient, the data and the weight, in this order, also where the gradient is several operators here.
+    # MXNet reads gradient, data and weight, in this order; here the gradient is several operators.
     shapes = {name: array.shape for name, array in backward}
     assert [shapes[f"fc_backward_input{i}"] for i in range(3)] == [(2, 3), (2, 64), (3, 64)]
     assert [shapes[f"conv_backward_input{i}"] for i in range(3)] == [(2, 4, 4, 4), (2, 1, 6, 6), (4, 1, 3, 3)]
@@ -168,7 +167,9 @@ def test_inputs_that_have_no_name_of_their_own():
     seen = []
     run.set_monitor_callback(lambda name, array: seen.append(name), True)
     run.forward()
-    scaled = next(name for name in seen if name.endswith("_input0") and name != "t_input0").removesuffix("_input0")
+    scaled = next(name for name in seen if name.endswith("_input0") and name != "t_input0").removesuffix(
+        "_input0"
+    )
     assert seen == [
         *("a", "t_input0", "t_output", f"{scaled}_input0", f"{scaled}_output"),
         *("cat_arg0", "b", "cat_arg1", "cat_output", "sum_input0", "sum_output", "tile_data", "tile_output"),
@@ -205,10 +206,13 @@ def test_what_hooks_of_blocks_see():
         *((f"b_batchnorm0_fwd_{part}", "BatchNorm") for part in ("moving_mean", "moving_var", "output")),
         *((f"b_tanh0_{part}", "tanh") for part in ("input0", "0")),
     ]
-    assert {("b_tanh0_backward_0", "_backward_tanh"), ("b_dense0_fwd_backward_1", "_backward_FullyConnected")} <= set(
-        seen[count:]
-    )
+    assert {
+        ("b_tanh0_backward_0", "_backward_tanh"),
+        ("b_dense0_fwd_backward_1", "_backward_FullyConnected"),
+    } <= set(seen[count:])
     assert ("b_dense0_relu_fwd_backward_0", "_backward_Activation") in seen[count:]
+
+
 def test_what_a_backward_pass_freed_is_a_constant_afterwards():
     x, w = nd.ones(2), nd.ones(2)
     x.attach_grad()

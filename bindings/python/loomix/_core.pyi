@@ -267,6 +267,7 @@ class CachedGraph:
         memory_budget: int,
         forward_bulk: int,
         backward_bulk: int,
+        inline_limit: int,
         /,
     ) -> None: ...
     def __call__(self, inputs: list[NDArray], /) -> list[NDArray]: ...

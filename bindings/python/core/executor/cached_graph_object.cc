@@ -24,13 +24,13 @@ struct GraphHandle {
   Ref<CachedGraph> graph;
 };
 
-// Bulk sizes: the most short operators that are one task; 0: as for all that is bound.
+// An inline limit below 0 is none. Bulk sizes: the most short operators that are one task; 0: as for all that is bound.
 GraphHandle make(const Symbol& symbol, const std::string& name, int64_t memory_budget, int forward_bulk,
-                 int backward_bulk) {
+                 int backward_bulk, int64_t inline_limit) {
   PlanOptions plan = plan_for_bind(memory_budget);
   if (forward_bulk > 0) plan.bulk_inference = plan.bulk_forward = forward_bulk;
   if (backward_bulk > 0) plan.bulk_backward = backward_bulk;
-  return {CachedGraph::make(runtime(), symbol, name, plan)};
+  return {CachedGraph::make(runtime(), symbol, name, plan, static_cast<size_t>(inline_limit))};
 }
 
 py::list call(const GraphHandle& handle, const py::list& inputs) {

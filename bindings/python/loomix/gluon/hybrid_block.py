@@ -94,6 +94,7 @@ class HybridBlock(Block):
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
         self._memory_budget = 0
         self._bulk_sizes = [0, 0]  # forward, backward
+        self._inline_limit = 2
         self._clear_cached_op()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -144,7 +145,8 @@ class HybridBlock(Block):
         static_alloc, static_shape : bool
             Memory is always planned, and graphs are always compiled for their shapes.
         inline_limit : int
-            Makes no difference: compiled blocks within a compiled block are always one graph.
+            A block of at most so many operators is recorded operator by operator, so that its gradients have gradients
+            (``autograd.grad(create_graph=True)``); not with `static_alloc`. Below 0: of any number.
         forward_bulk_size, backward_bulk_size : int, optional
             How many short operators may be one task of the engine; 1 joins none. By default as
             :func:`loomix.engine.set_bulk_size` and the settings say.
@@ -153,7 +155,8 @@ class HybridBlock(Block):
             non-hybrid block gives it to each of the blocks below that are compiled.
         """
         check_flags({"backend": backend, **kwargs})
-        as_whole("hybridize", "inline_limit", inline_limit, least=0)
+        limit = as_whole("hybridize", "inline_limit", inline_limit)
+        self._inline_limit = 0 if static_alloc else limit
         self._memory_budget = check_budget("hybridize", memory_budget)
         if backend is not None:
             check_backend("hybridize", backend, kwargs)
@@ -334,7 +337,9 @@ class HybridBlock(Block):
                     f"its inputs {list(positions)}."
                 )
             self._sources.append(positions[item] if item in positions else params[item])
-        self._cached = _core.CachedGraph(out.handle, self.name, self._memory_budget, *self._bulk_sizes)
+        self._cached = _core.CachedGraph(
+            out.handle, self.name, self._memory_budget, *self._bulk_sizes, self._inline_limit
+        )
         if self._op_hook is not None:
             self._install_hook()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._arguments import as_whole
 from ..base import MXNetTypeError, MXNetValueError
 from ..engine import as_bulk_size
 
@@ -46,7 +47,8 @@ class CachedOp:
         The computation.
     flags : iterable of (str, value)
         MXNet's flags. ``forward_bulk_size`` and ``backward_bulk_size`` bound how many short operators are one task of
-        the engine; the others make no difference.
+        the engine. A symbol of at most ``inline_limit`` operators (2) is recorded operator by operator, so that its
+        gradients have gradients; not with ``static_alloc``. The others make no difference.
 
     Examples
     --------
@@ -70,7 +72,9 @@ class CachedOp:
             as_bulk_size("CachedOp", flag, int(given.get(flag, 0)))
             for flag in ("forward_bulk_size", "backward_bulk_size")
         ]
-        self._graph = _core.CachedGraph(sym.handle, "cached_op", 0, *sizes)
+        limit = as_whole("CachedOp", "inline_limit", int(given.get("inline_limit", 2)))
+        static = str(given.get("static_alloc", False)).lower() in ("1", "true")
+        self._graph = _core.CachedGraph(sym.handle, "cached_op", 0, *sizes, 0 if static else limit)
 
     @property
     def handle(self) -> Any:
