@@ -164,6 +164,15 @@ inline void add_run(const float* from, float* to, int64_t length, int64_t stride
   for (; i < length; ++i) to[i * stride] += from[i];
 }
 
+// Of two taps side by side with a stride of two, whose pixels alternate.
+inline void add_two_runs(const float* even, const float* odd, float* to, int64_t length) {
+#pragma omp simd
+  for (int64_t i = 0; i < length; ++i) {
+    to[2 * i] += even[i];
+    to[2 * i + 1] += odd[i];
+  }
+}
+
 // Rows are taps, columns pixels: each tile is added to the pixels of the data that its taps read.
 void to_data(const ConvGeometry& g, const float* grad, const float* packed, float* scratch, float* out) {
   const Padded padded(g);
@@ -202,10 +211,15 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
             (begin + r) / taps * padded.plane + padded.offset(tap / (g.kernel[1] * g.kernel[2]) * g.dilate[0],
                                                               tap / g.kernel[2] % g.kernel[1] * g.dilate[1],
                                                               tap % g.kernel[2] * g.dilate[2]);
+        const float* const from = part + r * kTileWidth;
+        const bool is_pair =
+            g.stride[2] == 2 && g.dilate[2] == 1 && r + 1 < rows && tap % g.kernel[2] + 1 < g.kernel[2];
         for (int i = 0; i < count; ++i) {
-          add_run(part + r * kTileWidth + runs[i].at, image + offset + runs[i].base, runs[i].length,
-                  g.stride[2]);
+          float* const to = image + offset + runs[i].base;
+          if (is_pair) add_two_runs(from + runs[i].at, from + kTileWidth + runs[i].at, to, runs[i].length);
+          else add_run(from + runs[i].at, to, runs[i].length, g.stride[2]);
         }
+        if (is_pair) ++r;
       }
     }
   }
