@@ -24,10 +24,13 @@ void add(loomix::ops::KernelList& list) {
   kernels_multi_update_cuda(list);
   kernels_init_cuda(list);
   kernels_random_cuda(list);
+  kernels_pdf_cuda(list);
+  kernels_contrib_elementwise_cuda(list);
   kernels_shape_join_cuda(list);
   kernels_shape_move_cuda(list);
   kernels_shape_slice_cuda(list);
   kernels_index_cuda(list);
+  kernels_boolean_mask_cuda(list);
   kernels_contrib_index_cuda(list);
   kernels_sequence_cuda(list);
   kernels_ordering_cuda(list);
@@ -36,6 +39,7 @@ void add(loomix::ops::KernelList& list) {
   kernels_unfold_cuda(list);
   kernels_upsampling_cuda(list);
   kernels_box_cuda(list);
+  kernels_roi_cuda(list);
   kernels_products_cuda(list);
   kernels_attention_cuda(list);
   kernels_linalg_products_cuda(list);

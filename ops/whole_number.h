@@ -9,7 +9,7 @@ namespace loomix::ops {
 // An element as an index or a length: towards zero. Of what int64 may not hold it is 2^62, or -2^62, and so out of any
 // range; NaN counts as the latter.
 template <class T>
-int64_t whole_number(T element) {
+constexpr int64_t whole_number(T element) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<int64_t>(element);
   } else {

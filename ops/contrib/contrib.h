@@ -78,6 +78,9 @@ struct SparsityParams {
   }
 };
 
+// Of _contrib_index_copy: IndexError unless each index is that of a row.
+void check_rows(const TensorView& indices, int64_t rows);
+
 void quadratic_cpu(const QuadraticParams& p, const KernelArgs& args);
 
 }  // namespace loomix::ops

@@ -27,12 +27,8 @@ void index_array_cpu(const IndexArrayParams& p, const KernelArgs& args) {
 
 void index_copy_cpu(const KernelArgs& args) {
   const Labels index(args.in[1]);
-  const int64_t rows = args.in[0].shape[0], count = args.in[1].size();
-  for (int64_t i = 0; i < count; ++i) {
-    LOOMIX_CHECK(index[i] >= 0 && index[i] < rows, IndexError,
-                 "[_contrib_index_copy] index {} of old_tensor with {} rows; expected 0 to {}.", index[i],
-                 rows, rows - 1);
-  }
+  const int64_t count = args.in[1].size();
+  check_rows(args.in[1], args.in[0].shape[0]);
   convert_cpu(args);
   if (args.in[2].size() == 0) return;
   const int64_t bytes = args.in[2].bytes() / count;
@@ -56,6 +52,15 @@ void fill_element_cpu(const KernelArgs& args) {
 }
 
 }  // namespace
+
+void check_rows(const TensorView& indices, int64_t rows) {
+  const Labels index(indices);
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    LOOMIX_CHECK(index[i] >= 0 && index[i] < rows, IndexError,
+                 "[_contrib_index_copy] index {} of old_tensor with {} rows; expected 0 to {}.", index[i],
+                 rows, rows - 1);
+  }
+}
 
 void kernels_contrib_index(OpTable& table) {
   table.kernel<index_array_cpu>("_contrib_index_array", "index_array_cpu");

@@ -6,6 +6,7 @@
 #include "ops/cuda/stream.h"
 #include "ops/elemwise/loops.h"
 #include "ops/families_cuda.h"
+#include "ops/index/gather_cuda.h"
 #include "ops/strided.h"
 
 namespace loomix::ops {
@@ -58,9 +59,36 @@ void fill_element_cuda(const KernelArgs& args) {
   });
 }
 
+__global__ void check_row_numbers(int64_t count, AnyArray index, int64_t rows, int64_t* fault) {
+  for (const int64_t i : own_items(count)) {
+    const int64_t row = index.whole(i);
+    if (row < 0 || row >= rows) report(fault);
+  }
+}
+
+void index_copy_cuda(const KernelArgs& args, int64_t* fault) {
+  const int64_t rows = args.in[0].shape[0], count = args.in[1].size();
+  launch(check_row_numbers, grid_for(count), stream_of(args), count, AnyArray(args.in[1]), rows, fault);
+  convert_array(args.in[0], args.out[0], stream_of(args));
+  if (args.in[2].size() == 0) return;
+  put_slices(args.in[2], args.out[0], Indices(args.in[1], rows, IndexMode::clip), count,
+             args.in[2].bytes() / count, args.scratch, stream_of(args));
+}
+void explain_index_copy(const KernelArgs& args) {
+  check_rows(HostCopy(args.in[1]).view(), args.in[0].shape[0]);
+}
+size_t index_copy_scratch(const KernelSpec& spec) { return SortSpace<uint32_t>::bytes(spec.in[1].size()); }
+Support index_copy_support(const KernelSpec& spec) {
+  return spec.in[1].size() < kMostSorted && spec.in[0].shape[0] < kMostSorted
+             ? Support::yes()
+             : Support::no("it has more rows than are sorted");
+}
+
 }  // namespace
 
 void kernels_contrib_index_cuda(KernelList& list) {
+  add_checked<index_copy_cuda, explain_index_copy, index_copy_support, index_copy_scratch>(
+      list, "_contrib_index_copy", "index_copy_cuda");
   list.kernel<index_array_cuda>("_contrib_index_array", "index_array_cuda", DeviceType::gpu);
   list.kernel<fill_element_cuda>("fill_element_0index", "fill_element_cuda", DeviceType::gpu);
 }

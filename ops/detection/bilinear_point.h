@@ -14,8 +14,10 @@ struct Point {
   A share[4];
 
   Point() = default;
-  Point(A x, A y, int64_t height, int64_t width)
-      : inside(x >= -1 && x <= static_cast<A>(width) && y >= -1 && y <= static_cast<A>(height)) {
+  constexpr Point(A x, A y, int64_t height, int64_t width)
+      : inside(x >= -1 && x <= static_cast<A>(width) && y >= -1 && y <= static_cast<A>(height)),
+        at{},
+        share{} {
     if (!inside) return;
     const Axis across(x, width), down(y, height);
     for (int i = 0; i < 4; ++i) {
@@ -24,20 +26,20 @@ struct Point {
     }
   }
 
-  template <class T>
-  A value(const T* plane) const {
+  template <class Plane>  // [i] gives element i
+  constexpr A value(const Plane& plane) const {
     return share[0] * static_cast<A>(plane[at[0]]) + share[1] * static_cast<A>(plane[at[1]]) +
            share[2] * static_cast<A>(plane[at[2]]) + share[3] * static_cast<A>(plane[at[3]]);
   }
-  void add(A amount, A* sums) const {
+  constexpr void add(A amount, A* sums) const {
     for (int i = 0; inside && i < 4; ++i) sums[at[i]] += share[i] * amount;
   }
 
  private:
   struct Axis {
-    int64_t first, second;
-    A rest;
-    Axis(A place, int64_t size) {
+    int64_t first = 0, second = 0;
+    A rest = 0;
+    constexpr Axis(A place, int64_t size) {
       if (!(place > 0)) place = 0;
       first = static_cast<int64_t>(place);
       if (first >= size - 1) {

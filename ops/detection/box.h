@@ -47,6 +47,9 @@ struct BipartiteMatchingParams {
   static void fields(FieldList<BipartiteMatchingParams>& f);
 };
 
+// Of box_encode: IndexError unless each anchor that counts is matched with one of `refs` boxes.
+void check_matches(const TensorView& samples, const TensorView& matches, int64_t refs);
+
 // The corners of a box.
 template <class A>
 struct Corners4 {

@@ -161,10 +161,24 @@ void box_nms_backward_cpu(const BoxNmsParams& p, const KernelArgs& args) {
   });
 }
 
+void check_matches(const TensorView& samples, const TensorView& matches, int64_t refs) {
+  dispatch_floating(samples.dtype, "box_encode", [&]<class T>(Type<T>) {
+    using A = Accum<T>;
+    for (int64_t i = 0; i < samples.size(); ++i) {
+      const A match = static_cast<A>(matches.as<T>()[i]);
+      const bool counts = static_cast<A>(samples.as<T>()[i]) > A(0.5);
+      LOOMIX_CHECK(!counts || (match >= 0 && match < static_cast<A>(refs)), IndexError,
+                   "[box_encode] anchor {} is matched with box {}; there are {}.", i,
+                   static_cast<double>(match), refs);
+    }
+  });
+}
+
 void box_encode_cpu(const BoxEncodeParams&, const KernelArgs& args) {
   const Shape& shape = args.out[0].shape;
   if (shape.size() == 0) return;
   const int64_t anchors = shape[1], refs = args.in[3].shape[1];
+  check_matches(args.in[0], args.in[1], refs);
   dispatch_floating(args.out[0].dtype, "box_encode", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const T* const samples = args.in[0].as<T>();
@@ -174,12 +188,6 @@ void box_encode_cpu(const BoxEncodeParams&, const KernelArgs& args) {
     T* const out = args.wanted<T>(0);
     T* const mask = args.wanted<T>(1);
     const auto counts = [&](int64_t i) { return static_cast<A>(samples[i]) > A(0.5); };
-    for (int64_t i = 0; i < shape[0] * anchors; ++i) {
-      const A match = static_cast<A>(matches[i]);
-      LOOMIX_CHECK(!counts(i) || (match >= 0 && match < static_cast<A>(refs)), IndexError,
-                   "[box_encode] anchor {} is matched with box {}; there are {}.", i,
-                   static_cast<double>(match), refs);
-    }
     engine::parallel_for(*args.context, shape[0] * anchors, 1024, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         A values[4] = {};

@@ -7,6 +7,7 @@
 #include "ops/cuda/math.h"
 #include "ops/cuda/order.h"
 #include "ops/cuda/reduce.h"
+#include "ops/cuda/report.h"
 #include "ops/detection/box.h"
 #include "ops/families_cuda.h"
 
@@ -77,6 +78,52 @@ void box_decode_cuda(const BoxDecodeParams& p, const KernelArgs& args) {
     launch(decode<T>, grid_for(count), stream_of(args), count, Divider(shape[1]), p, args.in[0].as<T>(),
            args.in[1].as<T>(), args.out[0].mutable_as<T>());
   });
+}
+
+template <class T>
+__global__ void encode(int64_t count, Divider anchors_each, int64_t refs, bool shared_anchors,
+                       const T* samples, const T* matches, const T* anchors, const T* boxes, const T* means,
+                       const T* stds, T* out, T* mask, int64_t* fault) {
+  using A = Computed<T>;
+  for (const int64_t i : own_items(count)) {
+    const int64_t image = anchors_each.quotient(i);
+    bool counts = load(samples[i]) > A(0.5);
+    if (counts && !(load(matches[i]) >= 0 && load(matches[i]) < static_cast<A>(refs))) {
+      report(fault);
+      counts = false;
+    }
+    A values[4] = {};
+    if (counts) {
+      const int64_t ref = image * refs + static_cast<int64_t>(load(matches[i]));
+      const int64_t at = shared_anchors ? i - image * anchors_each.divisor() : i;
+      const Centred<A> box(Corners4<A>::of(Numbers<T>{boxes + ref * 4}, BoxFormat::corner));
+      const Centred<A> anchor(Corners4<A>::of(Numbers<T>{anchors + at * 4}, BoxFormat::corner));
+      values[0] = (box.x - anchor.x) / anchor.width;
+      values[1] = (box.y - anchor.y) / anchor.height;
+      values[2] = Math::log(box.width / anchor.width);
+      values[3] = Math::log(box.height / anchor.height);
+    }
+    for (int k = 0; k < 4; ++k) {
+      if (out != nullptr)
+        out[i * 4 + k] = store<T>(counts ? (values[k] - load(means[k])) / load(stds[k]) : A{0});
+      if (mask != nullptr) mask[i * 4 + k] = store<T>(counts ? A{1} : A{0});
+    }
+  }
+}
+
+void box_encode_cuda(const KernelArgs& args, int64_t* fault) {
+  const Shape& shape = args.out[0].shape;
+  if (shape.size() == 0) return;
+  const int64_t count = shape[0] * shape[1];
+  dispatch_floating(args.out[0].dtype, "box_encode", [&]<class T>(Type<T>) {
+    const auto in = [&](size_t i) { return args.in[i].as<T>(); };
+    launch(encode<T>, grid_for(count), stream_of(args), count, Divider(shape[1]), args.in[3].shape[1],
+           args.in[2].shape[0] == 1, in(0), in(1), in(2), in(3), in(4), in(5), args.wanted<T>(0),
+           args.wanted<T>(1), fault);
+  });
+}
+void explain_box_encode(const KernelArgs& args) {
+  check_matches(HostCopy(args.in[0]).view(), HostCopy(args.in[1]).view(), args.in[3].shape[1]);
 }
 
 // ---- non-maximum suppression ---------------------------------------------------------------------------------------------
@@ -298,6 +345,7 @@ void box_nms_backward_cuda(const BoxNmsParams& p, const KernelArgs& args) {
 void kernels_box_cuda(KernelList& list) {
   constexpr DeviceType gpu = DeviceType::gpu;
   list.kernel<box_iou_cuda>("_contrib_box_iou", "box_iou_cuda", gpu);
+  add_checked<box_encode_cuda, explain_box_encode>(list, "_contrib_box_encode", "box_encode_cuda");
   list.kernel<box_decode_cuda>("_contrib_box_decode", "box_decode_cuda", gpu);
   list.kernel<box_nms_cuda, box_nms_support, box_nms_scratch>("_contrib_box_nms", "box_nms_cuda", gpu);
   list.kernel<box_nms_backward_cuda>("_backward__contrib_box_nms", "box_nms_backward_cuda", gpu);

@@ -146,7 +146,7 @@ void check_rois(const TensorView& rois, int64_t batch, const char* who) {
     const T* const values = rois.as<T>();
     for (int64_t i = 0; i < rois.size(); ++i) {
       const auto value = static_cast<double>(values[i]);
-      LOOMIX_CHECK(std::isfinite(value) && std::abs(value) < 1e9, ValueError,
+      LOOMIX_CHECK(std::abs(value) < kMostRegionNumber, ValueError,
                    "[{}] region {} has the number {}; expected smaller ones.", who, i / numbers, value);
       LOOMIX_CHECK(i % numbers != 0 || value < static_cast<double>(batch), IndexError,
                    "[{}] region {} is of image {}; there are {}.", who, i / numbers, value, batch);

@@ -50,6 +50,8 @@ struct DeformablePSROIPoolingParams {
   int parts() const { return part_size > 0 ? part_size : pooled_size; }
 };
 
+inline constexpr double kMostRegionNumber = 1e9;
+
 // The image of each region, from the first of its numbers: -1 (any negative number) is a region that is left out. Throws
 // IndexError in the name of `who` for an image that the batch has not, ValueError for numbers that are not finite.
 void check_rois(const TensorView& rois, int64_t batch, const char* who);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 
 #include "engine/parallel_for.h"
-#include "ops/detection/bilinear_point.h"
 #include "ops/detection/roi.h"
+#include "ops/detection/roi_geometry.h"
 #include "ops/plane_sums.h"
 #include "ops/table.h"
-#include "ops/whole_number.h"
 
 namespace loomix::ops {
 namespace {
@@ -15,121 +13,6 @@ namespace {
 constexpr int64_t kChannels = 64;  // that share points, or parts of a box
 constexpr int64_t kPoints = 256;   // of a batch, which stays in the first cache
 constexpr int64_t kParts = 32;     // of a box along one axis whose extents are found at once
-
-// The elements [begin, end) of an axis of `size` that part i of `parts` covers.
-struct Extent {
-  int64_t begin, end;
-};
-
-template <class A>
-Extent clipped(A begin, A end, int64_t size) {
-  const A top = static_cast<A>(size);
-  return {static_cast<int64_t>(std::clamp(std::floor(begin), A{0}, top)),
-          static_cast<int64_t>(std::clamp(std::ceil(end), A{0}, top))};
-}
-
-// Box of ROIPooling along one axis, in whole elements.
-template <class A>
-struct WholeAxis {
-  A first, part;
-  WholeAxis(A from, A to, A scale, int64_t parts) : first(std::round(from * scale)) {
-    part = std::max(std::round(to * scale) - first + 1, A{1}) / static_cast<A>(parts);
-  }
-  Extent extent(int64_t i, int64_t size) const {
-    return clipped(std::floor(static_cast<A>(i) * part) + first,
-                   std::ceil(static_cast<A>(i + 1) * part) + first, size);
-  }
-};
-
-// Box of PSROIPooling along one axis.
-template <class A>
-struct ScaledAxis {
-  A first, part;
-  ScaledAxis(A from, A to, A scale, int64_t parts) : first(std::round(from) * scale) {
-    part = std::max((std::round(to) + 1) * scale - first, A(0.1)) / static_cast<A>(parts);
-  }
-  Extent extent(int64_t i, int64_t size) const {
-    return clipped(static_cast<A>(i) * part + first, static_cast<A>(i + 1) * part + first, size);
-  }
-};
-
-// Rows and columns of a box, with the number of its image.
-template <class A, class Axis>
-struct Box {
-  int64_t image;
-  Axis rows, columns;
-  template <class T>
-  Box(const T* roi, A scale, int64_t height, int64_t width)
-      : image(static_cast<A>(roi[0]) < 0 ? -1 : whole_number(static_cast<A>(roi[0]))),
-        rows(static_cast<A>(roi[2]), static_cast<A>(roi[4]), scale, height),
-        columns(static_cast<A>(roi[1]), static_cast<A>(roi[3]), scale, width) {}
-};
-
-// Points of ROIAlign and RROIAlign: where they are, and how many a place of the output has.
-template <class A>
-struct PointGrid {
-  int64_t image = -1, rows = 0, columns = 0;   // points of a place
-  A top = 0, left = 0, height = 0, width = 0;  // of the first place; sizes of each
-  A cosine = 1, sine = 0, x = 0, y = 0;        // how the box is turned, and about what it is
-
-  A count() const { return static_cast<A>(std::max<int64_t>(rows * columns, 1)); }
-  template <class Fn>
-  void each_point(int64_t i, int64_t j, Fn&& fn) const {
-    for (int64_t r = 0; r < rows; ++r) {
-      const A down = top + (static_cast<A>(i) + (static_cast<A>(r) + A(0.5)) / static_cast<A>(rows)) * height;
-      for (int64_t c = 0; c < columns; ++c) {
-        const A across =
-            left + (static_cast<A>(j) + (static_cast<A>(c) + A(0.5)) / static_cast<A>(columns)) * width;
-        fn(across * cosine + down * sine + x, down * cosine - across * sine + y);
-      }
-    }
-  }
-  void cut(A box_height, A box_width, const Shape& parts, int ratio) {
-    height = box_height / static_cast<A>(parts[0]);
-    width = box_width / static_cast<A>(parts[1]);
-    rows = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(height));
-    columns = ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(width));
-  }
-};
-
-template <class T>
-PointGrid<Accum<T>> grid_of(const ROIAlignParams& p, const T* roi) {
-  using A = Accum<T>;
-  PointGrid<A> grid;
-  const A scale = static_cast<A>(p.spatial_scale), offset = p.aligned ? A(0.5) : A{0};
-  if (static_cast<A>(roi[0]) < 0) return grid;
-  grid.image = whole_number(static_cast<A>(roi[0]));
-  grid.left = static_cast<A>(roi[1]) * scale - offset;
-  grid.top = static_cast<A>(roi[2]) * scale - offset;
-  A width = static_cast<A>(roi[3]) * scale - offset - grid.left;
-  A height = static_cast<A>(roi[4]) * scale - offset - grid.top;
-  if (!p.aligned) {
-    width = std::max(width, A{1});
-    height = std::max(height, A{1});
-  }
-  grid.cut(height, width, p.pooled_size, p.sample_ratio);
-  return grid;
-}
-
-template <class T>
-PointGrid<Accum<T>> grid_of(const RROIAlignParams& p, const T* roi) {
-  using A = Accum<T>;
-  PointGrid<A> grid;
-  const A scale = static_cast<A>(p.spatial_scale);
-  if (static_cast<A>(roi[0]) < 0) return grid;
-  grid.image = whole_number(static_cast<A>(roi[0]));
-  grid.x = static_cast<A>(roi[1]) * scale;
-  grid.y = static_cast<A>(roi[2]) * scale;
-  const A width = std::max(static_cast<A>(roi[3]) * scale, A{1});
-  const A height = std::max(static_cast<A>(roi[4]) * scale, A{1});
-  const A angle = static_cast<A>(roi[5]) * static_cast<A>(M_PI) / 180;
-  grid.cosine = std::cos(angle);
-  grid.sine = std::sin(angle);
-  grid.left = -width / 2;
-  grid.top = -height / 2;
-  grid.cut(height, width, p.pooled_size, p.sampling_ratio);
-  return grid;
-}
 
 // Points of some places, in order: found once, read by each channel. Those outside of the image are left out.
 template <class A>
@@ -214,7 +97,7 @@ void align_cpu(const P& p, const KernelArgs& args) {
     engine::parallel_each(*args.context, out[0] * blocks, 1, [&](int64_t unit) {
       const int64_t roi = unit / blocks, first = unit % blocks * kChannels;
       const int64_t channels = std::min(kChannels, out[1] - first);
-      const PointGrid<A> grid = grid_of(p, rois + roi * numbers);
+      const PointGrid<A> grid = grid_of<A>(PointSizes(p), rois + roi * numbers);
       const T* const image = data + std::max<int64_t>(grid.image, 0) * in[1] * size;
       const int64_t step = own_channels ? places * size : size;
       T* const to = result + (roi * out[1] + first) * places;
@@ -274,7 +157,7 @@ void align_backward_cpu(const P& p, const KernelArgs& args) {
   sum_planes(args, kAlign<P>, [&]<class T, class A>(const T* grad, const T* rois, int64_t plane, A* sums) {
     const int64_t image = plane / out[1], channel = plane % out[1];
     for (int64_t roi = 0; roi < from[0]; ++roi) {
-      const PointGrid<A> grid = grid_of(p, rois + roi * numbers);
+      const PointGrid<A> grid = grid_of<A>(PointSizes(p), rois + roi * numbers);
       if (grid.image != image) continue;
       const auto add_place = [&](int64_t place, int64_t of_channel) {
         const A share = static_cast<A>(grad[(roi * from[1] + of_channel) * places + place]) / grid.count();
@@ -326,32 +209,6 @@ void each_part_block(const B& box, const Shape& out, const Shape& in, Fn&& fn) {
       fn(block);
     }
   }
-}
-
-// The first of the largest elements, or of the NaNs; nothing gives 0 at -1.
-template <class A>
-struct Most {
-  A value = 0;
-  int64_t at = -1;
-};
-
-template <class A, class T>
-Most<A> largest(const T* plane, int64_t width, const Extent& rows, const Extent& columns) {
-  if (rows.begin >= rows.end || columns.begin >= columns.end) return {};
-  Most<A> most{static_cast<A>(plane[rows.begin * width + columns.begin]), rows.begin * width + columns.begin};
-  for (int64_t y = rows.begin; y < rows.end; ++y) {
-    for (int64_t at = y * width + columns.begin; at < y * width + columns.end; ++at) {
-      const A value = static_cast<A>(plane[at]);
-      if (!(value <= most.value) && most.value == most.value) most = {value, at};
-    }
-  }
-  return most;
-}
-
-// The channel of the data that a place of PSROIPooling reads.
-int64_t group_channel(const PSROIPoolingParams& p, int64_t channel, int64_t i, int64_t j) {
-  const int64_t groups = p.groups();
-  return (channel * groups + i * groups / p.pooled_size) * groups + j * groups / p.pooled_size;
 }
 
 void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
@@ -417,9 +274,9 @@ void psroi_pooling_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
       for (int64_t place = 0; place < out[2] * out[3]; ++place) {
         const int64_t i = place / out[3], j = place % out[3];
         const Extent rows = box.rows.extent(i, in[2]), columns = box.columns.extent(j, in[3]);
-        const T* const plane =
-            data +
-            (std::max<int64_t>(box.image, 0) * in[1] + group_channel(p, unit % out[1], i, j)) * in[2] * in[3];
+        const T* const plane = data + (std::max<int64_t>(box.image, 0) * in[1] +
+                                       group_channel(p.groups(), p.pooled_size, unit % out[1], i, j)) *
+                                          in[2] * in[3];
         A sum = 0;
         for (int64_t y = rows.begin; box.image >= 0 && y < rows.end; ++y) {
           for (int64_t x = columns.begin; x < columns.end; ++x) sum += static_cast<A>(plane[y * in[3] + x]);
@@ -444,7 +301,7 @@ void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& a
         for (int64_t unit = 0; unit < from[0] * from[2] * from[3]; ++unit) {
           const int64_t roi = unit / (from[2] * from[3]), place = unit % (from[2] * from[3]);
           const int64_t i = place / from[3], j = place % from[3];
-          if (group_channel(p, of, i, j) != channel) continue;
+          if (group_channel(p.groups(), p.pooled_size, of, i, j) != channel) continue;
           const Box<A, ScaledAxis<A>> box(rois + roi * 5, static_cast<A>(p.spatial_scale), from[2], from[3]);
           if (box.image != plane / out[1]) continue;
           const Extent rows = box.rows.extent(i, out[2]), columns = box.columns.extent(j, out[3]);

@@ -45,6 +45,7 @@ void add(KernelList& list, const BinaryOp<F, Left, Right>& op) {
 
 void kernels_binary_cuda(KernelList& list) {
   std::apply([&](const auto&... op) { (add(list, op), ...); }, kBinaryOps);
+  list.kernel<binary_cuda<fn::Div>>("_scatter_elemwise_div", "binary_cuda", DeviceType::gpu);
 }
 
 }  // namespace loomix::ops

@@ -66,6 +66,11 @@ void add(KernelList& list, const ScalarOp<F, side, P, Gradient>& op) {
 
 void kernels_scalar_cuda(KernelList& list) {
   std::apply([&](const auto&... op) { (add(list, op), ...); }, kScalarOps);
+  constexpr auto right = Spread::right;
+  list.kernel<scalar_cuda<ScalarParams, fn::Add, right>>("_scatter_plus_scalar", "scalar_cuda",
+                                                         DeviceType::gpu);
+  list.kernel<scalar_cuda<ScalarParams, fn::Sub, right>>("_scatter_minus_scalar", "scalar_cuda",
+                                                         DeviceType::gpu);
 }
 
 }  // namespace loomix::ops

@@ -44,6 +44,8 @@ void add(KernelList& list, const UnaryOp<F, Gradient>& op) {
 
 void kernels_unary_cuda(KernelList& list) {
   std::apply([&](const auto&... op) { (add(list, op), ...); }, kUnaryOps);
+  list.kernel<unary_cuda<fn::Round, Applied<fn::Round>>>("_contrib_round_ste", "unary_cuda", DeviceType::gpu);
+  list.kernel<unary_cuda<fn::Sign, Applied<fn::Sign>>>("_contrib_sign_ste", "unary_cuda", DeviceType::gpu);
 }
 
 }  // namespace loomix::ops

@@ -53,10 +53,7 @@ void backward_boolean_mask_cpu(const MaskParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   const TensorView& grad = args.in[0];
   const int axis = normalize_axis(p.axis, out.shape.ndim(), "boolean_mask");
-  const int64_t chosen = count_chosen(args.in[1]);
-  LOOMIX_CHECK(grad.shape[axis] == chosen, ShapeError,
-               "[boolean_mask] the gradient has shape {}; {} slices were chosen.", grad.shape.to_string(),
-               chosen);
+  check_mask_gradient(p, grad.shape, args.in[1]);
   const Slices slices = slices_of(out, axis);
   const auto* from = static_cast<const std::byte*>(grad.data);
   auto* const to = static_cast<std::byte*>(out.data);
@@ -70,6 +67,12 @@ void backward_boolean_mask_cpu(const MaskParams& p, const KernelArgs& args) {
 }
 
 }  // namespace
+
+void check_mask_gradient(const MaskParams& p, const Shape& grad, const TensorView& index) {
+  const int64_t chosen = count_chosen(index);
+  LOOMIX_CHECK(grad[normalize_axis(p.axis, grad.ndim(), "boolean_mask")] == chosen, ShapeError,
+               "[boolean_mask] the gradient has shape {}; {} slices were chosen.", grad.to_string(), chosen);
+}
 
 void kernels_boolean_mask(OpTable& table) {
   table.kernel<boolean_mask_cpu>("_contrib_boolean_mask", "boolean_mask_cpu");

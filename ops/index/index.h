@@ -88,6 +88,13 @@ struct MaskParams {
 // The shape that gather_nd gives; throws ShapeError for indices that do not fit.
 Shape gather_shape(const Shape& data, const Shape& indices, const char* who);
 
+// The indices, each inside [0, size) by the rule of `mode`; throws IndexError in the name of `who`.
+void read_indices(const TensorView& indices, int64_t size, IndexMode mode, const char* who, int64_t* result);
+// Positions in `shape` of the places that the rows of `indices` name, counted in slices behind the indexed axes.
+void read_places(const TensorView& indices, const Shape& shape, const char* who, int64_t* position);
+// Of boolean_mask: ShapeError unless the gradient has as many slices as `index` chooses.
+void check_mask_gradient(const MaskParams& p, const Shape& grad, const TensorView& index);
+
 void embedding_cpu(const EmbeddingParams& p, const KernelArgs& args);
 void backward_embedding_cpu(const EmbeddingParams& p, const KernelArgs& args);
 

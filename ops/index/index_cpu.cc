@@ -17,28 +17,12 @@ constexpr int64_t kGrainBytes = 65536;
 
 int64_t grain_for(int64_t bytes_an_item) { return kGrainBytes / std::max<int64_t>(bytes_an_item, 1); }
 
-// The indices as int64 in the scratch memory, each inside [0, size) by the rule of `mode`.
-std::span<const int64_t> read_indices(const KernelArgs& args, const TensorView& indices, int64_t size,
-                                      IndexMode mode, const char* who) {
-  const int64_t count = indices.size();
+// The indices in the scratch memory.
+std::span<const int64_t> scratch_indices(const KernelArgs& args, const TensorView& indices, int64_t size,
+                                         IndexMode mode, const char* who) {
   auto* const result = reinterpret_cast<int64_t*>(args.scratch.data());
-  dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
-    const T* const raw = indices.as<T>();
-    for (int64_t i = 0; i < count; ++i) {
-      const auto index = whole_number(raw[i]);
-      switch (mode) {
-        case IndexMode::clip: result[i] = std::clamp<int64_t>(index, 0, size - 1); break;
-        case IndexMode::wrap: result[i] = ((index % size) + size) % size; break;
-        case IndexMode::raise:
-          LOOMIX_CHECK(index >= -size && index < size, IndexError,
-                       "[{}] index {} is out of range for size {}; expected {} to {}.", who, index, size,
-                       -size, size - 1);
-          result[i] = index < 0 ? index + size : index;
-          break;
-      }
-    }
-  });
-  return {result, static_cast<size_t>(count)};
+  read_indices(indices, size, mode, who, result);
+  return {result, static_cast<size_t>(indices.size())};
 }
 
 // Out[o, i, :] = in[o, index[i], :] over `outer` blocks of `size` slices of `bytes` each.
@@ -73,31 +57,18 @@ void scatter_add_slices(const KernelArgs& args, std::span<const int64_t> index, 
   });
 }
 
-// Positions in `shape` of the places that the rows of `indices` name, counted in slices behind the indexed axes.
+// Positions in the scratch memory.
 struct Places {
   std::span<const int64_t> position;
   int64_t slice = 1;  // elements a place
 };
 
-Places read_places(const KernelArgs& args, const TensorView& indices, const Shape& shape, const char* who) {
-  const int64_t axes = indices.shape[0];
-  const int64_t count = indices.shape.size_between(1, indices.shape.ndim());
+Places scratch_places(const KernelArgs& args, const TensorView& indices, const Shape& shape,
+                      const char* who) {
   auto* const position = reinterpret_cast<int64_t*>(args.scratch.data());
-  std::fill_n(position, count, 0);
-  dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
-    const T* const raw = indices.as<T>();
-    for (int64_t axis = 0; axis < axes; ++axis) {
-      const int64_t size = shape[static_cast<int>(axis)];
-      for (int64_t i = 0; i < count; ++i) {
-        const auto index = whole_number(raw[axis * count + i]);
-        LOOMIX_CHECK(index >= -size && index < size, IndexError,
-                     "[{}] index {} is out of bounds for axis {} with size {}; expected {} to {}.", who,
-                     index, axis, size, -size, size - 1);
-        position[i] = position[i] * size + (index < 0 ? index + size : index);
-      }
-    }
-  });
-  return {{position, static_cast<size_t>(count)}, shape.size_between(static_cast<int>(axes), shape.ndim())};
+  read_places(indices, shape, who, position);
+  const auto count = static_cast<size_t>(indices.shape.size_between(1, indices.shape.ndim()));
+  return {{position, count}, shape.size_between(static_cast<int>(indices.shape[0]), shape.ndim())};
 }
 
 void scatter_places(const TensorView& from, const TensorView& to, const Places& places) {
@@ -112,12 +83,51 @@ void scatter_places(const TensorView& from, const TensorView& to, const Places& 
 
 }  // namespace
 
+void read_indices(const TensorView& indices, int64_t size, IndexMode mode, const char* who, int64_t* result) {
+  const int64_t count = indices.size();
+  dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
+    const T* const raw = indices.as<T>();
+    for (int64_t i = 0; i < count; ++i) {
+      const auto index = whole_number(raw[i]);
+      switch (mode) {
+        case IndexMode::clip: result[i] = std::clamp<int64_t>(index, 0, size - 1); break;
+        case IndexMode::wrap: result[i] = ((index % size) + size) % size; break;
+        case IndexMode::raise:
+          LOOMIX_CHECK(index >= -size && index < size, IndexError,
+                       "[{}] index {} is out of range for size {}; expected {} to {}.", who, index, size,
+                       -size, size - 1);
+          result[i] = index < 0 ? index + size : index;
+          break;
+      }
+    }
+  });
+}
+
+void read_places(const TensorView& indices, const Shape& shape, const char* who, int64_t* position) {
+  const int64_t axes = indices.shape[0];
+  const int64_t count = indices.shape.size_between(1, indices.shape.ndim());
+  std::fill_n(position, count, 0);
+  dispatch_numeric(indices.dtype, who, [&]<class T>(Type<T>) {
+    const T* const raw = indices.as<T>();
+    for (int64_t axis = 0; axis < axes; ++axis) {
+      const int64_t size = shape[static_cast<int>(axis)];
+      for (int64_t i = 0; i < count; ++i) {
+        const auto index = whole_number(raw[axis * count + i]);
+        LOOMIX_CHECK(index >= -size && index < size, IndexError,
+                     "[{}] index {} is out of bounds for axis {} with size {}; expected {} to {}.", who,
+                     index, axis, size, -size, size - 1);
+        position[i] = position[i] * size + (index < 0 ? index + size : index);
+      }
+    }
+  });
+}
+
 void take_cpu(const TakeParams& p, const KernelArgs& args) {
   const TensorView& data = args.in[0];
   const AxisSplit split(data.shape, p.axis, "take");
   LOOMIX_CHECK(split.size > 0, IndexError, "[take] cannot take from axis {} of shape {}, which is empty.",
                p.axis, data.shape.to_string());
-  const auto index = read_indices(args, args.in[1], split.size, p.mode, "take");
+  const auto index = scratch_indices(args, args.in[1], split.size, p.mode, "take");
   gather_slices(*args.context, static_cast<const std::byte*>(data.data),
                 static_cast<std::byte*>(args.out[0].data), index, split.outer, split.size,
                 split.inner * size_of(data.dtype));
@@ -126,19 +136,19 @@ void take_cpu(const TakeParams& p, const KernelArgs& args) {
 void backward_take_cpu(const TakeParams& p, const KernelArgs& args) {
   const Shape& shape = args.out[0].shape;
   const AxisSplit split(shape, p.axis, "take");
-  const auto index = read_indices(args, args.in[1], std::max<int64_t>(split.size, 1), p.mode, "take");
+  const auto index = scratch_indices(args, args.in[1], std::max<int64_t>(split.size, 1), p.mode, "take");
   scatter_add_slices(args, index, split.outer, split.size, split.inner);
 }
 
 void embedding_cpu(const EmbeddingParams& p, const KernelArgs& args) {
-  const auto index = read_indices(args, args.in[0], p.input_dim, IndexMode::clip, "Embedding");
+  const auto index = scratch_indices(args, args.in[0], p.input_dim, IndexMode::clip, "Embedding");
   gather_slices(*args.context, static_cast<const std::byte*>(args.in[1].data),
                 static_cast<std::byte*>(args.out[0].data), index, 1, p.input_dim,
                 p.output_dim * size_of(args.in[1].dtype));
 }
 
 void backward_embedding_cpu(const EmbeddingParams& p, const KernelArgs& args) {
-  const auto index = read_indices(args, args.in[1], p.input_dim, IndexMode::clip, "Embedding");
+  const auto index = scratch_indices(args, args.in[1], p.input_dim, IndexMode::clip, "Embedding");
   scatter_add_slices(args, index, 1, p.input_dim, p.output_dim);
 }
 
@@ -175,7 +185,7 @@ void pick_cpu(const PickParams& p, const KernelArgs& args) {
   const AxisSplit split(args.in[0].shape, p.axis, "pick");
   LOOMIX_CHECK(split.size > 0, IndexError, "[pick] cannot pick from shape {}, whose axis is empty.",
                args.in[0].shape.to_string());
-  const auto index = read_indices(args, args.in[1], split.size, p.mode, "pick");
+  const auto index = scratch_indices(args, args.in[1], split.size, p.mode, "pick");
   dispatch_bits(args.in[0].dtype, [&]<class T>(Type<T>) {
     const T* const data = static_cast<const T*>(args.in[0].data);
     T* const out = static_cast<T*>(args.out[0].data);
@@ -189,7 +199,7 @@ void backward_pick_cpu(const PickParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
   const AxisSplit split(out.shape, p.axis, "pick");
-  const auto index = read_indices(args, args.in[1], split.size, p.mode, "pick");
+  const auto index = scratch_indices(args, args.in[1], split.size, p.mode, "pick");
   dispatch_bits(out.dtype, [&]<class T>(Type<T>) {
     const T* const grad = static_cast<const T*>(args.in[0].data);
     T* const result = static_cast<T*>(out.data);
@@ -203,26 +213,26 @@ void backward_batch_take_cpu(const KernelArgs& args) { backward_pick_cpu({}, arg
 
 void gather_nd_cpu(const KernelArgs& args) {
   const TensorView& data = args.in[0];
-  const Places places = read_places(args, args.in[1], data.shape, "gather_nd");
+  const Places places = scratch_places(args, args.in[1], data.shape, "gather_nd");
   gather_slices(*args.context, static_cast<const std::byte*>(data.data),
                 static_cast<std::byte*>(args.out[0].data), places.position, 1, 0,
                 places.slice * size_of(data.dtype));
 }
 
 void backward_gather_nd_cpu(const KernelArgs& args) {
-  const Places places = read_places(args, args.in[1], args.out[0].shape, "gather_nd");
+  const Places places = scratch_places(args, args.in[1], args.out[0].shape, "gather_nd");
   scatter_add_slices(args, places.position, 1, 0, places.slice);
 }
 
 void scatter_nd_cpu(const ScatterParams& p, const KernelArgs& args) {
   const TensorView& out = args.out[0];
   std::memset(out.data, 0, static_cast<size_t>(out.bytes()));
-  scatter_places(args.in[0], out, read_places(args, args.in[1], p.shape, "scatter_nd"));
+  scatter_places(args.in[0], out, scratch_places(args, args.in[1], p.shape, "scatter_nd"));
 }
 
 void scatter_set_nd_cpu(const ScatterParams& p, const KernelArgs& args) {
   convert_cpu(args);
-  scatter_places(args.in[1], args.out[0], read_places(args, args.in[2], p.shape, "_scatter_set_nd"));
+  scatter_places(args.in[1], args.out[0], scratch_places(args, args.in[2], p.shape, "_scatter_set_nd"));
 }
 
 void ravel_multi_index_cpu(const RavelParams& p, const KernelArgs& args) {

@@ -1,68 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
-
 #include "ops/axis_split.h"
-#include "ops/cuda/arrays.h"
 #include "ops/cuda/fill.h"
-#include "ops/cuda/index.h"
-#include "ops/cuda/order.h"
 #include "ops/cuda/runs.h"
 #include "ops/cuda/strided.h"
-#include "ops/cuda/word.h"
 #include "ops/families_cuda.h"
-#include "ops/index/index.h"
+#include "ops/index/gather_cuda.h"
 
-// Operators that fail for an index out of range run on the host: what fails must be known before others read the result.
 namespace loomix::ops {
 namespace {
 
 using namespace cuda;
-
-// Indices of any type, brought inside [0, size).
-struct Indices {
-  AnyArray given;
-  int64_t size;
-  bool wraps;
-
-  Indices(const TensorView& view, int64_t axis_size, IndexMode mode)
-      : given(view), size(axis_size), wraps(mode == IndexMode::wrap) {}
-  __device__ int64_t operator[](int64_t i) const {
-    const int64_t index = given.whole(i);
-    if (index >= 0 && index < size) return index;
-    if (!wraps) return index < 0 ? 0 : size - 1;
-    return (index % size + size) % size;
-  }
-};
-
-template <class T>
-__global__ void gather_words(int64_t count, Divider words, Divider indices, int64_t size, Indices index,
-                             const T* in, T* out) {
-  for (const int64_t i : own_items(count)) {
-    const int64_t item = words.quotient(i);
-    const int64_t outer = indices.quotient(item);
-    const int64_t source = outer * size + index[item - outer * indices.divisor()];
-    out[i] = in[source * words.divisor() + (i - item * words.divisor())];
-  }
-}
-
-// Out[o, i, :] = in[o, index[i], :], of slices of `bytes`.
-void gather(const TensorView& in, const TensorView& out, const Indices& index, int64_t indices, int64_t bytes,
-            cudaStream_t stream) {
-  const int64_t word = common_bytes(static_cast<uint64_t>(bytes) | reinterpret_cast<uintptr_t>(in.data) |
-                                    reinterpret_cast<uintptr_t>(out.data));
-  dispatch_bytes(word, [&]<class T>(Type<T>) {
-    const int64_t count = out.bytes() / word;
-    launch(gather_words<T>, grid_for(count), stream, count, Divider(bytes / word), Divider(indices),
-           index.size, index, static_cast<const T*>(in.data), static_cast<T*>(out.data));
-  });
-}
-
-__global__ void list_indices(int64_t count, Indices index, uint32_t* keys, uint32_t* values) {
-  for (const int64_t i : own_items(count)) {
-    keys[i] = static_cast<uint32_t>(index[i]);
-    values[i] = static_cast<uint32_t>(i);
-  }
-}
 
 // Element `column` of a slice is element (o, c) of the blocks about it.
 struct Slices {
@@ -108,15 +55,15 @@ struct WriteIntegers {
 };
 
 // Out[o, index[i], :] += in[o, i, :], on zeros, in the order of i.
-void scatter_add(const KernelArgs& args, const Indices& index, int64_t outer, int64_t inner) {
+void scatter_add(const KernelArgs& args, const Indices& index, int64_t count, int64_t outer, int64_t inner,
+                 std::span<std::byte> scratch) {
   const TensorView& in = args.in[0];
   const TensorView& out = args.out[0];
   const cudaStream_t stream = stream_of(args);
   fill(out, 0, stream);
-  const int64_t count = args.in[1].size();
-  if (in.size() == 0) return;
-  const SortSpace<uint32_t> space(args.scratch, count);
-  launch(list_indices, grid_for(count), stream, count, index, space.keys(), space.values());
+  if (in.size() == 0 || out.size() == 0) return;
+  const SortSpace<uint32_t> space(scratch, count);
+  launch_each(stream, count, ListIndices{index, space.keys(), space.values()});
   space.sort(std::bit_width(static_cast<uint64_t>(index.size - 1)), stream);
   const Runs runs{space.sorted_keys(), space.sorted_values(), count, static_cast<uint32_t>(index.size),
                   Divider(outer * inner)};
@@ -133,31 +80,48 @@ void scatter_add(const KernelArgs& args, const Indices& index, int64_t outer, in
 
 size_t scatter_add_scratch(const KernelSpec& spec) { return SortSpace<uint32_t>::bytes(spec.in[1].size()); }
 
-Support in_range_support(const TakeParams& p, const KernelSpec&) {
-  return p.mode == IndexMode::raise ? Support::no("mode `raise` looks at the indices first") : Support::yes();
-}
-template <class P>
-Support scatter_add_support(const P& p, const KernelSpec& spec) {
-  if constexpr (std::is_same_v<P, TakeParams>) {
-    if (p.mode == IndexMode::raise) return in_range_support(p, spec);
-  }
+Support sorted_support(const KernelSpec& spec) {
   return spec.in[1].size() < kMostSorted && spec.out[0].shape.size() < kMostSorted
              ? Support::yes()
              : Support::no("it has more indices or slices than are sorted");
 }
+template <bool raises>
+Support take_support(const TakeParams& p, const KernelSpec&) {
+  if constexpr (raises)
+    return p.mode == IndexMode::raise ? Support::yes() : Support::no("no index is refused");
+  else return p.mode == IndexMode::raise ? Support::no("an index may be refused") : Support::yes();
+}
+template <bool raises>
+Support backward_take_support(const TakeParams& p, const KernelSpec& spec) {
+  const Support mode = take_support<raises>(p, spec);
+  return mode ? sorted_support(spec) : mode;
+}
 
-void take_cuda(const TakeParams& p, const KernelArgs& args) {
+void take_or_raise(const TakeParams& p, const KernelArgs& args, int64_t* fault) {
   const TensorView& data = args.in[0];
   const AxisSplit split(data.shape, p.axis, "take");
   LOOMIX_CHECK(split.size > 0, IndexError, "[take] cannot take from axis {} of shape {}, which is empty.",
                p.axis, data.shape.to_string());
-  gather(data, args.out[0], Indices(args.in[1], split.size, p.mode), args.in[1].size(),
+  gather(data, args.out[0], Indices(args.in[1], split.size, p.mode, fault), args.in[1].size(),
          split.inner * size_of(data.dtype), stream_of(args));
 }
+void take_cuda(const TakeParams& p, const KernelArgs& args) { take_or_raise(p, args, nullptr); }
 
-void backward_take_cuda(const TakeParams& p, const KernelArgs& args) {
+void backward_take_or_raise(const TakeParams& p, const KernelArgs& args, int64_t* fault) {
   const AxisSplit split(args.out[0].shape, p.axis, "take");
-  scatter_add(args, Indices(args.in[1], std::max<int64_t>(split.size, 1), p.mode), split.outer, split.inner);
+  scatter_add(args, Indices(args.in[1], std::max<int64_t>(split.size, 1), p.mode, fault), args.in[1].size(),
+              split.outer, split.inner, args.scratch);
+}
+void backward_take_cuda(const TakeParams& p, const KernelArgs& args) {
+  backward_take_or_raise(p, args, nullptr);
+}
+
+template <size_t kShape>  // input 0 or output 0 has the shape of the data
+void explain_take(const TakeParams& p, const KernelArgs& args) {
+  const AxisSplit split((kShape == 0 ? args.in[0] : args.out[0]).shape, p.axis, "take");
+  const HostCopy indices(args.in[1]);
+  std::vector<int64_t> read(static_cast<size_t>(indices.view().size()));
+  read_indices(indices.view(), std::max<int64_t>(split.size, 1), p.mode, "take", read.data());
 }
 
 void embedding_cuda(const EmbeddingParams& p, const KernelArgs& args) {
@@ -166,7 +130,8 @@ void embedding_cuda(const EmbeddingParams& p, const KernelArgs& args) {
 }
 
 void backward_embedding_cuda(const EmbeddingParams& p, const KernelArgs& args) {
-  scatter_add(args, Indices(args.in[1], p.input_dim, IndexMode::clip), 1, p.output_dim);
+  scatter_add(args, Indices(args.in[1], p.input_dim, IndexMode::clip), args.in[1].size(), 1, p.output_dim,
+              args.scratch);
 }
 
 template <class T>
@@ -268,6 +233,98 @@ __global__ void unravel(int64_t count, Sizes sizes, AnyArray positions, MutableA
   }
 }
 
+// ---- gather_nd and its kin -----------------------------------------------------------------------------------------------
+
+// The slice that each column of `rows` names; those that are refused name the first.
+__global__ void find_places(int64_t count, Sizes sizes, AnyArray rows, int64_t* place, int64_t* fault) {
+  for (const int64_t i : own_items(count)) {
+    int64_t at = 0;
+    for (int axis = 0; axis < sizes.ndim; ++axis) {
+      const int64_t size = sizes.size[axis];
+      int64_t index = rows.whole(axis * count + i);
+      if (index < -size || index >= size) {
+        report(fault);
+        index = 0;
+      }
+      at = at * size + (index < 0 ? index + size : index);
+    }
+    place[i] = at;
+  }
+}
+
+// Slices of an array of `shape`, and the places in it that an array names. Scratch memory: the places, then what sorts them.
+struct NamedPlaces {
+  int64_t count, slices, slice;  // places, slices of the array, elements of one
+
+  NamedPlaces(const Shape& indices, const Shape& shape)
+      : count(indices.size_between(1, indices.ndim())),
+        slices(shape.size_between(0, static_cast<int>(indices[0]))),
+        slice(shape.size_between(static_cast<int>(indices[0]), shape.ndim())) {}
+  size_t bytes() const { return aligned(static_cast<size_t>(count) * sizeof(int64_t)); }
+  Indices find(const TensorView& indices, const Shape& shape, const KernelArgs& args, int64_t* fault) const {
+    Shape indexed;
+    for (int axis = 0; axis < indices.shape[0]; ++axis) indexed.push_back(shape[axis]);
+    const TensorView places{args.scratch.data(), DType::int64, Shape{count}};
+    launch(find_places, grid_for(count), stream_of(args), count, Sizes(indexed), AnyArray(indices),
+           places.mutable_as<int64_t>(), fault);
+    return Indices(places, slices, IndexMode::clip);
+  }
+};
+
+template <size_t kIndices>
+size_t places_scratch(const KernelSpec& spec) {
+  const Shape& indices = spec.in[kIndices].shape;
+  const int64_t count = indices.size_between(1, indices.ndim());
+  return aligned(static_cast<size_t>(count) * sizeof(int64_t)) + SortSpace<uint32_t>::bytes(count);
+}
+
+void explain_places(const TensorView& indices, const Shape& shape, const char* who) {
+  const HostCopy copy(indices);
+  std::vector<int64_t> read(static_cast<size_t>(indices.shape.size_between(1, indices.shape.ndim())));
+  read_places(copy.view(), shape, who, read.data());
+}
+
+void gather_nd_cuda(const KernelArgs& args, int64_t* fault) {
+  const TensorView& data = args.in[0];
+  const NamedPlaces named(args.in[1].shape, data.shape);
+  const Indices places = named.find(args.in[1], data.shape, args, fault);
+  if (data.size() > 0)
+    gather(data, args.out[0], places, named.count, named.slice * size_of(data.dtype), stream_of(args));
+}
+void explain_gather_nd(const KernelArgs& args) { explain_places(args.in[1], args.in[0].shape, "gather_nd"); }
+
+void backward_gather_nd_cuda(const KernelArgs& args, int64_t* fault) {
+  const Shape& shape = args.out[0].shape;
+  const NamedPlaces named(args.in[1].shape, shape);
+  const Indices places = named.find(args.in[1], shape, args, fault);
+  scatter_add(args, places, named.count, 1, named.slice, args.scratch.subspan(named.bytes()));
+}
+void explain_backward_gather_nd(const KernelArgs& args) {
+  explain_places(args.in[1], args.out[0].shape, "gather_nd");
+}
+
+void scatter(const KernelArgs& args, size_t from, const Shape& shape, int64_t* fault) {
+  const TensorView& indices = args.in[from + 1];
+  const NamedPlaces named(indices.shape, shape);
+  const Indices places = named.find(indices, shape, args, fault);
+  put_slices(args.in[from], args.out[0], places, named.count, named.slice * size_of(args.out[0].dtype),
+             args.scratch.subspan(named.bytes()), stream_of(args));
+}
+void scatter_nd_cuda(const ScatterParams& p, const KernelArgs& args, int64_t* fault) {
+  fill(args.out[0], 0, stream_of(args));
+  scatter(args, 0, p.shape, fault);
+}
+void explain_scatter_nd(const ScatterParams& p, const KernelArgs& args) {
+  explain_places(args.in[1], p.shape, "scatter_nd");
+}
+void scatter_set_nd_cuda(const ScatterParams& p, const KernelArgs& args, int64_t* fault) {
+  convert_array(args.in[0], args.out[0], stream_of(args));
+  scatter(args, 1, p.shape, fault);
+}
+void explain_scatter_set_nd(const ScatterParams& p, const KernelArgs& args) {
+  explain_places(args.in[2], p.shape, "_scatter_set_nd");
+}
+
 void ravel_multi_index_cuda(const RavelParams& p, const KernelArgs& args) {
   const int64_t count = args.out[0].size();
   launch(ravel, grid_for(count), stream_of(args), count, Sizes(*p.shape), AnyArray(args.in[0]),
@@ -284,18 +341,29 @@ void unravel_index_cuda(const RavelParams& p, const KernelArgs& args) {
 
 void kernels_index_cuda(KernelList& list) {
   constexpr DeviceType gpu = DeviceType::gpu;
-  list.kernel<take_cuda, in_range_support>("take", "take_cuda", gpu);
+  list.kernel<take_cuda, take_support<false>>("take", "take_cuda", gpu);
+  add_checked<take_or_raise, explain_take<0>, take_support<true>>(list, "take", "take_or_raise_cuda");
+  add_checked<gather_nd_cuda, explain_gather_nd, places_scratch<1>>(list, "gather_nd", "gather_nd_cuda");
+  add_checked<scatter_nd_cuda, explain_scatter_nd, sorted_support, places_scratch<1>>(list, "scatter_nd",
+                                                                                      "scatter_nd_cuda");
+  add_checked<scatter_set_nd_cuda, explain_scatter_set_nd, sorted_support, places_scratch<2>>(
+      list, "_scatter_set_nd", "scatter_set_nd_cuda");
   list.kernel<embedding_cuda>("Embedding", "embedding_cuda", gpu);
+  list.kernel<embedding_cuda>("_contrib_SparseEmbedding", "embedding_cuda", gpu);
   list.kernel<one_hot_cuda>("one_hot", "one_hot_cuda", gpu);
   list.kernel<onehot_encode_cuda>("_onehot_encode", "one_hot_cuda", gpu);
   list.kernel<pick_cuda>("pick", "pick_cuda", gpu);
   list.kernel<batch_take_cuda>("batch_take", "batch_take_cuda", gpu);
   list.kernel<ravel_multi_index_cuda>("_ravel_multi_index", "ravel_multi_index_cuda", gpu);
   list.kernel<unravel_index_cuda>("_unravel_index", "unravel_index_cuda", gpu);
-  list.kernel<backward_take_cuda, scatter_add_support<TakeParams>, scatter_add_scratch>(
+  list.kernel<backward_take_cuda, backward_take_support<false>, scatter_add_scratch>(
       "_backward_take", "backward_take_cuda", gpu);
-  list.kernel<backward_embedding_cuda, scatter_add_support<EmbeddingParams>, scatter_add_scratch>(
-      "_backward_Embedding", "backward_embedding_cuda", gpu);
+  add_checked<backward_take_or_raise, explain_take<1>, backward_take_support<true>, scatter_add_scratch>(
+      list, "_backward_take", "backward_take_or_raise_cuda");
+  add_checked<backward_gather_nd_cuda, explain_backward_gather_nd, sorted_support, places_scratch<1>>(
+      list, "_backward_gather_nd", "backward_gather_nd_cuda");
+  list.kernel<backward_embedding_cuda, sorted_support, scatter_add_scratch>("_backward_Embedding",
+                                                                            "backward_embedding_cuda", gpu);
   list.kernel<backward_pick_cuda>("_backward_pick", "backward_pick_cuda", gpu);
   list.kernel<backward_batch_take_cuda>("_backward_batch_take", "backward_batch_take_cuda", gpu);
 }

@@ -25,32 +25,6 @@ void put(T* data, int64_t i, double value) {
   data[i] = static_cast<T>(static_cast<Accum<T>>(value));
 }
 
-// What the slopes of the logarithm are multiplied by; 0 where there is no density.
-double chain(double head, double log, bool is_log) {
-  if (log == kImpossible) return 0;
-  return is_log ? head : head * std::exp(log);
-}
-
-struct Vectors {  // of the Dirichlet distribution
-  int64_t elements, block, size;
-  Vectors(const Shape& sample, const Shape& alpha)
-      : elements(alpha.size_between(0, alpha.ndim() - 1)),
-        block(sample.size_between(alpha.ndim() - 1, sample.ndim() - 1)),
-        size(alpha[alpha.ndim() - 1]) {}
-};
-
-template <class T>
-double dirichlet_log(const T* x, const T* alpha, int64_t size) {
-  double log = 0, total = 0;
-  for (int64_t i = 0; i < size; ++i) {
-    const double a = number(alpha, i);
-    if (a != 1) log += (a - 1) * std::log(number(x, i));
-    log -= log_gamma(a);
-    total += a;
-  }
-  return log + log_gamma(total);
-}
-
 template <class D>
 void pdf_cpu(const PdfParams& p, const KernelArgs& args) {
   constexpr bool two = D::parameters.size() == 2;
@@ -88,7 +62,7 @@ void backward_pdf_cpu(const PdfParams& p, const KernelArgs& args) {
       double sum_first = 0, sum_second = 0;
       for (int64_t j = i * block; j < (i + 1) * block; ++j) {
         const double x = number(sample, j);
-        const double factor = chain(number(head, j), D::log(x, first, second), p.is_log);
+        const double factor = pdf_chain(number(head, j), D::log(x, first, second), p.is_log);
         const PdfSlopes slopes = factor == 0 ? PdfSlopes{0, 0, 0} : D::slopes(x, first, second);
         if (to_sample) put(to_sample, j, factor * slopes.sample);
         sum_first += factor * slopes.first;
@@ -101,7 +75,7 @@ void backward_pdf_cpu(const PdfParams& p, const KernelArgs& args) {
 }
 
 void pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
-  const Vectors v(args.in[0].shape, args.in[1].shape);
+  const PdfVectors v(args.in[0].shape, args.in[1].shape);
   dispatch_floating(args.out[0].dtype, "dirichlet", [&]<class T>(Type<T>) {
     const T* sample = args.in[0].as<T>();
     const T* alpha = args.in[1].as<T>();
@@ -116,7 +90,7 @@ void pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
 }
 
 void backward_pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
-  const Vectors v(args.in[1].shape, args.in[2].shape);
+  const PdfVectors v(args.in[1].shape, args.in[2].shape);
   if (v.elements * v.size == 0) return;
   dispatch_floating(args.in[1].dtype, "dirichlet", [&]<class T>(Type<T>) {
     T* const to_sample = args.wanted<T>(0);
@@ -125,13 +99,13 @@ void backward_pdf_dirichlet_cpu(const PdfParams& p, const KernelArgs& args) {
       const T* alpha = args.in[2].as<T>() + i * v.size;
       const auto factor = [&](int64_t j) {
         const T* x = args.in[1].as<T>() + j * v.size;
-        return chain(number(args.in[0].as<T>(), j), dirichlet_log(x, alpha, v.size), p.is_log);
+        return pdf_chain(number(args.in[0].as<T>(), j), dirichlet_log(x, alpha, v.size), p.is_log);
       };
       double total = 0;
       for (int64_t k = 0; k < v.size; ++k) total += number(alpha, k);
       for (int64_t k = 0; k < v.size; ++k) {
         const double a = number(alpha, k);
-        const double constant = digamma(total) - digamma(a);
+        const double constant = special::digamma<PdfMath>(total) - special::digamma<PdfMath>(a);
         double sum = 0;
         for (int64_t j = i * v.block; j < (i + 1) * v.block; ++j) {
           const double x = number(args.in[1].as<T>(), j * v.size + k);

@@ -34,6 +34,19 @@ void check_parameter(const char* family, double value, const ParameterInfo& info
       fmt::format("[{}{}] {} is {}; expected a finite number{}.", family, D::name, which, value, range));
 }
 
+// Of `_sample_x`: raises unless all values of parameter `k` are ones that distribution D has.
+template <class D>
+void check_parameters(const TensorView& values, size_t k) {
+  dispatch_numeric(values.dtype, "sample", [&]<class T>(Type<T>) {
+    for (int64_t i = 0; i < values.size(); ++i)
+      check_parameter<D>("_sample_", static_cast<double>(values.as<T>()[i]), D::parameters[k], i);
+  });
+}
+
+// Of `_shuffle`: the rows, and the order that a stretch of random numbers puts them in.
+inline int64_t shuffled_rows(const Shape& data) { return data.ndim() == 0 ? 1 : data[0]; }
+void shuffle_order(const RandomStream& random, std::span<int64_t> order);
+
 // The attributes of `_random_x_like`: the parameters of distribution D.
 template <class D>
 struct LikeParams {

@@ -89,12 +89,7 @@ void sample_cpu(const KernelArgs& args) {
   const int64_t sets = args.in[0].size();
   const int64_t block = args.out[0].size() / sets;
   const TensorView& second = args.in[args.in.size() - 1];
-  for (size_t k = 0; k < args.in.size(); ++k) {
-    const ParameterInfo& info = D::parameters[k];
-    for (int64_t i = 0; i < sets; ++i) {
-      check_parameter<D>("_sample_", read_as_double(args.in[k], i), info, i);
-    }
-  }
+  for (size_t k = 0; k < args.in.size(); ++k) check_parameters<D>(args.in[k], k);
   fill_by_stream(args, [&](PhiloxStream& stream, int64_t i) {
     return D::draw(stream, read_as_double(args.in[0], i / block), read_as_double(second, i / block));
   });
@@ -167,20 +162,14 @@ void backward_multinomial_cpu(const KernelArgs& args) {
 }
 
 size_t shuffle_scratch(const KernelSpec& spec) {
-  const Shape& data = spec.in[0].shape;
-  return static_cast<size_t>(data.ndim() == 0 ? 1 : data[0]) * sizeof(int64_t);
+  return static_cast<size_t>(shuffled_rows(spec.in[0].shape)) * sizeof(int64_t);
 }
 
 void shuffle_cpu(const KernelArgs& args) {
   const TensorView& data = args.in[0];
-  const int64_t rows = data.shape.ndim() == 0 ? 1 : data.shape[0];
+  const int64_t rows = shuffled_rows(data.shape);
   int64_t* const order = reinterpret_cast<int64_t*>(args.scratch.data());
-  std::iota(order, order + rows, int64_t{0});
-  PhiloxStream stream(args.random, 0);
-  for (int64_t i = rows - 1; i > 0; --i) {
-    const auto range = static_cast<unsigned __int128>(i + 1);
-    std::swap(order[i], order[static_cast<int64_t>((range * stream.next64()) >> 64)]);
-  }
+  shuffle_order(args.random, {order, static_cast<size_t>(rows)});
   const auto bytes = static_cast<size_t>(data.bytes() / rows);
   for (int64_t i = 0; i < rows; ++i) {
     std::memcpy(static_cast<std::byte*>(args.out[0].data) + static_cast<size_t>(i) * bytes,
@@ -189,6 +178,15 @@ void shuffle_cpu(const KernelArgs& args) {
 }
 
 }  // namespace
+
+void shuffle_order(const RandomStream& random, std::span<int64_t> order) {
+  std::iota(order.begin(), order.end(), int64_t{0});
+  PhiloxStream stream(random, 0);
+  for (size_t i = order.size(); i-- > 1;) {
+    const auto range = static_cast<unsigned __int128>(i + 1);
+    std::swap(order[i], order[static_cast<size_t>((range * stream.next64()) >> 64)]);
+  }
+}
 
 void kernels_random(OpTable& table) {
   distribution<Uniform>(table);

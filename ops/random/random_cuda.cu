@@ -2,7 +2,8 @@
 #include "ops/cuda/arrays.h"
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/math.h"
-#include "ops/cuda/reduce.h"
+#include "ops/cuda/report.h"
+#include "ops/cuda/word.h"
 #include "ops/families_cuda.h"
 #include "ops/random/random.h"
 
@@ -75,9 +76,52 @@ void draw_cuda(const P& p, const KernelArgs& args) {
          MutableAnyArray(y));
 }
 
+// ---- a block for each set of parameters ------------------------------------------------------------------------------------
+
+struct Limits {
+  double least;
+  bool open, any;
+  explicit Limits(const ParameterInfo& info)
+      : least(info.least), open(info.open), any(info.least == kAnyValue) {}
+  __device__ bool allow(double value) const {  // finite, too
+    return value - value == 0 && (any || (open ? value > least : value >= least));
+  }
+};
+
+template <class D>
+__global__ void sample_by_streams(int64_t count, Divider block, RandomStream random, AnyArray first,
+                                  AnyArray second, Limits first_limits, Limits second_limits,
+                                  MutableAnyArray y, int64_t* fault) {
+  for (const int64_t i : own_items(count)) {
+    const int64_t set = block.quotient(i);
+    const double a = first[set], b = second[set];
+    if (!first_limits.allow(a) || !second_limits.allow(b)) {
+      report(fault);
+      continue;
+    }
+    DeviceStream stream(random, i);
+    y.set(i, D::draw(stream, a, b));
+  }
+}
+
+template <class D>
+void sample_cuda(const KernelArgs& args, int64_t* fault) {
+  const TensorView& y = args.out[0];
+  constexpr size_t kLast = D::parameters.size() - 1;
+  launch(sample_by_streams<D>, grid_for(y.size()), stream_of(args), y.size(),
+         Divider(y.size() / args.in[0].size()), args.random, AnyArray(args.in[0]), AnyArray(args.in[kLast]),
+         Limits(D::parameters[0]), Limits(D::parameters[kLast]), MutableAnyArray(y), fault);
+}
+
+template <class D>
+void explain_sample(const KernelArgs& args) {
+  for (size_t k = 0; k < args.in.size(); ++k) check_parameters<D>(HostCopy(args.in[k]).view(), k);
+}
+
 template <class D>
 void add(KernelList& list) {
   const std::string name = D::name;
+  add_checked<sample_cuda<D>, explain_sample<D>>(list, "_sample_" + name, "sample_cuda");
   list.kernel<draw_cuda<D, DrawParams<D>>>("_random_" + name, "draw_cuda", kGpu);
   list.kernel<draw_cuda<D, LikeParams<D>>>("_random_" + name + "_like", "draw_cuda", kGpu);
 }
@@ -141,6 +185,48 @@ void multinomial_cuda(const KernelArgs& args) {
          MutableAnyArray(args.out.size() > 1 ? args.out[1] : TensorView()));
 }
 
+// ---- shuffle -------------------------------------------------------------------------------------------------------------
+
+template <class T>
+struct GatherRows {
+  Divider words;
+  const int64_t* order;
+  const T* from;
+  T* to;
+  __device__ void operator()(int64_t i) const {
+    const int64_t row = words.quotient(i);
+    to[i] = from[order[row] * words.divisor() + i - row * words.divisor()];
+  }
+};
+
+size_t shuffle_scratch(const KernelSpec& spec) {
+  return static_cast<size_t>(shuffled_rows(spec.in[0].shape)) * sizeof(int64_t);
+}
+
+// Each swap of the order depends on the one before, and none on the data: the host makes it, and keeps it until it is copied.
+void shuffle_cuda(const AttrsBase&, const KernelArgs& args, engine::Completion completion) {
+  if (registration::is_idle(args)) return completion.done();
+  const TensorView &data = args.in[0], &out = args.out[0];
+  const int64_t rows = shuffled_rows(data.shape);
+  const auto order = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(rows));
+  shuffle_order(args.random, *order);
+  auto* const on_device = reinterpret_cast<int64_t*>(args.scratch.data());
+  check(cudaMemcpyAsync(on_device, order->data(), order->size() * sizeof(int64_t), cudaMemcpyHostToDevice,
+                        stream_of(args)),
+        "a copy");
+  const int64_t bytes = data.bytes() / rows;
+  const int64_t word = common_bytes(static_cast<uint64_t>(bytes) | reinterpret_cast<uintptr_t>(data.data) |
+                                    reinterpret_cast<uintptr_t>(out.data));
+  dispatch_bytes(word, [&]<class T>(Type<T>) {
+    launch_each(stream_of(args), data.bytes() / word,
+                GatherRows<T>{Divider(bytes / word), on_device, static_cast<const T*>(data.data),
+                              static_cast<T*>(out.data)});
+  });
+  const auto end = std::make_shared<engine::Completion>(std::move(completion));
+  when_done(*args.context->queue, false,
+            [order, end](std::exception_ptr error) { error ? end->fail(std::move(error)) : end->done(); });
+}
+
 }  // namespace
 
 void kernels_random_cuda(KernelList& list) {
@@ -151,6 +237,7 @@ void kernels_random_cuda(KernelList& list) {
   add<Poisson>(list);
   add<NegativeBinomial>(list);
   add<GeneralizedNegativeBinomial>(list);
+  add_async<NoParams, shuffle_scratch>(list, "_shuffle", "shuffle_cuda", shuffle_cuda);
   list.kernel<randint_cuda>("_random_randint", "randint_cuda", kGpu);
   list.kernel<multinomial_cuda, multinomial_scratch>("_sample_multinomial", "multinomial_cuda", kGpu);
 }

@@ -34,6 +34,9 @@ struct SequenceMaskParams : SequenceParams {
   }
 };
 
+// ValueError in the name of `who` unless each of the lengths is `least` to `time`.
+void check_lengths(const char* who, int64_t batch, int64_t time, const TensorView& lengths, int64_t least);
+
 enum class BlankLabel { first, last };
 
 struct CtcParams {

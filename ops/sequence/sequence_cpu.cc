@@ -35,11 +35,7 @@ class Lengths {
       return;
     }
     labels_.emplace(*view);
-    for (int64_t n = 0; n < s.batch; ++n) {
-      const int64_t length = (*labels_)[n];
-      LOOMIX_CHECK(length >= least && length <= s.time, ValueError,
-                   "[{}] sequence {} has length {}; expected {} to {}.", who, n, length, least, s.time);
-    }
+    check_lengths(who, s.batch, s.time, *view, least);
   }
   int64_t operator[](int64_t n) const { return labels_ ? (*labels_)[n] : time_; }
 
@@ -124,6 +120,14 @@ void sequence_mask_cpu(const SequenceMaskParams& p, const KernelArgs& args) {
 }
 
 }  // namespace
+
+void check_lengths(const char* who, int64_t batch, int64_t time, const TensorView& lengths, int64_t least) {
+  const Labels given(lengths);
+  for (int64_t n = 0; n < batch; ++n) {
+    LOOMIX_CHECK(given[n] >= least && given[n] <= time, ValueError,
+                 "[{}] sequence {} has length {}; expected {} to {}.", who, n, given[n], least, time);
+  }
+}
 
 void kernels_sequence(OpTable& table) {
   table.kernel<sequence_last_cpu>("SequenceLast", "sequence_last_cpu");

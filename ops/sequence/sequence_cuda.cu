@@ -2,12 +2,11 @@
 #include "ops/cuda/arrays.h"
 #include "ops/cuda/fill.h"
 #include "ops/cuda/index.h"
-#include "ops/cuda/stream.h"
+#include "ops/cuda/report.h"
 #include "ops/elemwise/loops.h"
 #include "ops/families_cuda.h"
 #include "ops/sequence/sequence.h"
 
-// Lengths that SequenceLast and SequenceReverse refuse are looked for on the host, so these run there where lengths are given.
 namespace loomix::ops {
 namespace {
 
@@ -63,74 +62,123 @@ void sequence_mask_cuda(const SequenceMaskParams& p, const KernelArgs& args) {
   });
 }
 
+// The lengths of sequences, the whole axis where none are given. What is not `least` to `time` is reported, and counts as the axis.
+struct Lengths {
+  AnyArray given;
+  bool is_given;
+  int64_t least, time;
+  int64_t* fault;
+
+  Lengths(const SequenceParams& p, const KernelArgs& args, size_t input, int64_t at_least, int64_t axis,
+          int64_t* to_report)
+      : is_given(p.use_sequence_length), least(at_least), time(axis), fault(to_report) {
+    if (is_given) given = AnyArray(args.in[input]);
+  }
+  __device__ int64_t operator[](int64_t n) const {
+    if (!is_given) return time;
+    const int64_t length = given.whole(n);
+    if (length >= least && length <= time) return length;
+    report(fault);
+    return time;
+  }
+};
+
 template <class T>
-__global__ void take_last(int64_t count, Sequences s, const T* x, T* y) {
+__global__ void take_last(int64_t count, Sequences s, Lengths lengths, const T* x, T* y) {
   for (const int64_t i : own_items(count)) {
-    const int64_t n = s.inner.quotient(i);
-    y[i] = x[s.at(s.time - 1, {0, n, i - n * s.inner.divisor()})];
+    const int64_t n = s.inner.quotient(i), length = lengths[n];
+    y[i] = length > 0 ? x[s.at(length - 1, {0, n, i - n * s.inner.divisor()})] : T{0};
   }
 }
 
-void check_times(const Sequences& s) {
-  LOOMIX_CHECK(s.time >= 1, ValueError, "[SequenceLast] the sequences are empty; expected length 1.");
+void check_times(const SequenceParams& p, const Sequences& s) {
+  LOOMIX_CHECK(p.use_sequence_length || s.time >= 1, ValueError,
+               "[SequenceLast] the sequences are empty; expected length 1.");
 }
 
-void sequence_last_cuda(const SequenceParams& p, const KernelArgs& args) {
+void last_or_raise(const SequenceParams& p, const KernelArgs& args, int64_t* fault) {
   const Sequences s(p, args.in[0].shape);
-  check_times(s);
+  check_times(p, s);
   dispatch_bits(args.in[0].dtype, [&]<class T>(Type<T>) {
     launch(take_last<T>, grid_for(args.out[0].size()), stream_of(args), args.out[0].size(), s,
-           static_cast<const T*>(args.in[0].data), static_cast<T*>(args.out[0].data));
+           Lengths(p, args, 1, 1, s.time, fault), static_cast<const T*>(args.in[0].data),
+           static_cast<T*>(args.out[0].data));
   });
 }
 
 template <class T>
-__global__ void put_last(int64_t count, Sequences s, const T* grad, T* y) {
+__global__ void put_last(int64_t count, Sequences s, Lengths lengths, const T* grad, T* y) {
   for (const int64_t i : own_items(count)) {
     const Sequences::Place place = s.of(i);
-    y[i] = place.t == s.time - 1 ? grad[place.n * s.inner.divisor() + place.column] : T{0};
+    y[i] = place.t == lengths[place.n] - 1 ? grad[place.n * s.inner.divisor() + place.column] : T{0};
   }
 }
 
-void backward_sequence_last_cuda(const SequenceParams& p, const KernelArgs& args) {
+void backward_last_or_raise(const SequenceParams& p, const KernelArgs& args, int64_t* fault) {
   const TensorView& y = args.out[0];
   const Sequences s(p, y.shape);
-  check_times(s);
+  check_times(p, s);
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
     launch(put_last<T>, grid_for(y.size()), stream_of(args), y.size(), s,
-           static_cast<const T*>(args.in[0].data), static_cast<T*>(y.data));
+           Lengths(p, args, 2, 1, s.time, fault), static_cast<const T*>(args.in[0].data),
+           static_cast<T*>(y.data));
   });
 }
 
 template <class T>
-__global__ void reverse_items(int64_t count, Sequences s, const T* x, T* y) {
+__global__ void reverse_items(int64_t count, Sequences s, Lengths lengths, const T* x, T* y) {
   for (const int64_t i : own_items(count)) {
     const Sequences::Place place = s.of(i);
-    y[i] = x[s.at(s.time - 1 - place.t, place)];
+    const int64_t length = lengths[place.n];
+    y[i] = x[s.at(place.t < length ? length - 1 - place.t : place.t, place)];
   }
 }
 
-void sequence_reverse_cuda(const SequenceParams& p, const KernelArgs& args) {
+void reverse_or_raise(const SequenceParams& p, const KernelArgs& args, int64_t* fault) {
   const TensorView& y = args.out[0];
+  const Sequences s(p, y.shape);
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
-    launch(reverse_items<T>, grid_for(y.size()), stream_of(args), y.size(), Sequences(p, y.shape),
-           static_cast<const T*>(args.in[0].data), static_cast<T*>(y.data));
+    launch(reverse_items<T>, grid_for(y.size()), stream_of(args), y.size(), s,
+           Lengths(p, args, 1, 0, s.time, fault), static_cast<const T*>(args.in[0].data),
+           static_cast<T*>(y.data));
   });
+}
+
+using Checked = void (*)(const SequenceParams&, const KernelArgs&, int64_t*);
+template <Checked run>
+void without_lengths(const SequenceParams& p, const KernelArgs& args) {
+  run(p, args, nullptr);
+}
+
+template <size_t kLengths,
+          bool kOfOutput>  // where the lengths are, and whether the output has the sequences' shape
+void explain_last(const SequenceParams& p, const KernelArgs& args) {
+  const Shape& shape = (kOfOutput ? args.out[0] : args.in[0]).shape;
+  check_lengths("SequenceLast", shape[1 - p.axis], shape[p.axis], HostCopy(args.in[kLengths]).view(), 1);
+}
+void explain_reverse(const SequenceParams& p, const KernelArgs& args) {
+  const Shape& shape = args.in[0].shape;
+  check_lengths("SequenceReverse", shape[1 - p.axis], shape[p.axis], HostCopy(args.in[1]).view(), 0);
 }
 
 Support whole_support(const SequenceParams& p, const KernelSpec&) {
-  return p.use_sequence_length ? Support::no("it looks at the lengths first") : Support::yes();
+  return p.use_sequence_length ? Support::no("a length may be refused") : Support::yes();
+}
+
+template <Checked run, auto explain>
+void add(KernelList& list, const char* op, const char* name) {
+  list.kernel<without_lengths<run>, whole_support>(op, name, DeviceType::gpu);
+  add_checked<run, explain>(list, op, name);
 }
 
 }  // namespace
 
 void kernels_sequence_cuda(KernelList& list) {
-  constexpr DeviceType gpu = DeviceType::gpu;
-  list.kernel<sequence_mask_cuda>("SequenceMask", "sequence_mask_cuda", gpu);
-  list.kernel<sequence_last_cuda, whole_support>("SequenceLast", "sequence_last_cuda", gpu);
-  list.kernel<backward_sequence_last_cuda, whole_support>("_backward_SequenceLast",
-                                                          "backward_sequence_last_cuda", gpu);
-  list.kernel<sequence_reverse_cuda, whole_support>("SequenceReverse", "sequence_reverse_cuda", gpu);
+  list.kernel<sequence_mask_cuda>("SequenceMask", "sequence_mask_cuda", DeviceType::gpu);
+  add<last_or_raise, explain_last<1, false>>(list, "SequenceLast", "sequence_last_cuda");
+  add<backward_last_or_raise, explain_last<2, true>>(list, "_backward_SequenceLast",
+                                                     "backward_sequence_last_cuda");
+  add<reverse_or_raise, explain_reverse>(list, "SequenceReverse", "sequence_reverse_cuda");
 }
 
 }  // namespace loomix::ops

@@ -403,19 +403,43 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
 
   AsyncRun(const OpCall& call, engine::RunContext& context, ops::RandomStream random,
            engine::Completion completion)
-      : call_(const_cast<OpCall*>(&call)), run_(call, context, random), completion_(std::move(completion)) {}
+      : call_(const_cast<OpCall*>(&call)),
+        run_(call, context, random),
+        queue_(context.queue),
+        completion_(std::move(completion)) {}
 
   void complete(void*, std::exception_ptr error) noexcept override {
     if (std::uncaught_exceptions() > uncaught_ && std::this_thread::get_id() == starter_) {
       *unwound_ = this;
       return;
     }
+    std::unique_ptr<AsyncRun> self(this);
+    if (error) return completion_.fail(std::move(error));
+    try {
+      engine::RunContext context;  // of whatever thread this is: one core
+      context.device = call_->device_;
+      context.queue = queue_;
+      if (queue_) context.stream = queue_->native();
+      run_.finish(context);
+      if (queue_ && !call_->detours_.empty()) {
+        const engine::TokenRef token = queue_->record();
+        AsyncRun* const run = self.release();
+        if (token->subscribe([run, token] { run->end(token->error()); })) return;
+        self.reset(run);
+        if (token->error()) std::rethrow_exception(token->error());
+      }
+    } catch (...) {
+      return completion_.fail(std::current_exception());
+    }
+    self.release()->end(nullptr);
+  }
+
+ private:
+  // Nothing is left to do for cores or the device.
+  void end(std::exception_ptr error) noexcept {
     const std::unique_ptr<AsyncRun> self(this);
     if (error) return completion_.fail(std::move(error));
     try {
-      engine::RunContext context;  // of whatever thread this is: one core, no stream
-      context.device = call_->device_;
-      run_.finish(context);
       if (call_->is_timed()) Clock::stop(*call_, begin_);
       if (checked_) check_outputs(*call_->op_, *call_->attrs_, infinite_inputs_, call_->out(), call_->req_);
     } catch (...) {
@@ -424,9 +448,9 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
     completion_.done();
   }
 
- private:
   const Ref<OpCall> call_;
   Run run_;
+  engine::DeviceQueue* const queue_;  // that the kernel works on; null: the host
   engine::Completion completion_;
   const int64_t begin_ = engine::Trace::now();
   AsyncRun** unwound_ =
