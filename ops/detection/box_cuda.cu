@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
-
 #include "engine/device/cuda/element.h"
 #include "ops/cuda/fill.h"
 #include "ops/cuda/index.h"
 #include "ops/cuda/math.h"
-#include "ops/cuda/order.h"
-#include "ops/cuda/reduce.h"
 #include "ops/cuda/report.h"
 #include "ops/detection/box.h"
+#include "ops/detection/suppress_cuda.h"
 #include "ops/families_cuda.h"
 
 namespace loomix::ops {
@@ -127,9 +124,6 @@ void explain_box_encode(const KernelArgs& args) {
 }
 
 // ---- non-maximum suppression ---------------------------------------------------------------------------------------------
-//
-// All lists are sorted at once, best first, what does not count last. Then a block goes through its list in tiles: within a tile one
-// thread decides by bit masks, and what is kept covers the rest of the list, all threads side by side.
 
 struct Lists {
   int64_t lists, numbers;
@@ -142,113 +136,43 @@ struct Lists {
 };
 
 template <class T>
-__device__ bool counts(const BoxNmsParams& p, const Numbers<T>& box) {
+struct NmsBoxes {
   using A = Computed<T>;
-  const bool background = p.id_index >= 0 && box[p.id_index] == static_cast<A>(p.background_id);
-  return box[p.score_index] > static_cast<A>(p.valid_thresh) && !background;
-}
+  struct Box {
+    Corners4<A> corners;
+    A id;
+  };
+  BoxNmsParams p;
+  int64_t numbers;
+  const T* data;
+  int64_t looked_at, wanted;
 
-// Smaller for the better: those that count are numbers, so no key of them has all bits.
-__device__ uint64_t descending_key(float score) {
-  const unsigned bits = __float_as_uint(score + 0.0f);  // one zero
-  return bits >> 31 ? bits : ~bits & 0x7fffffffu;
-}
-__device__ uint64_t descending_key(double score) {
-  const auto bits = static_cast<uint64_t>(__double_as_longlong(score + 0.0));
-  return bits >> 63 ? bits : ~bits & 0x7fffffffffffffffu;
-}
+  NmsBoxes(const BoxNmsParams& params, const Lists& lists, const T* boxes)
+      : p(params),
+        numbers(lists.numbers),
+        data(boxes),
+        looked_at(params.topk >= 0 ? params.topk : lists.count.divisor()),
+        wanted(lists.count.divisor()) {}
+  __device__ bool counts(int64_t i) const {
+    const bool background = p.id_index >= 0 && number(i, p.id_index) == static_cast<A>(p.background_id);
+    return score(i) > static_cast<A>(p.valid_thresh) && !background;
+  }
+  __device__ A score(int64_t i) const { return number(i, p.score_index); }
+  __device__ Box at(int64_t i) const {
+    const bool all_classes = p.force_suppress || p.id_index < 0;
+    return {Corners4<A>::of(Numbers<T>{data + i * numbers + p.coord_start}, p.in_format),
+            all_classes ? A{0} : number(i, p.id_index)};
+  }
+  __device__ bool covers(const Box& better, const Box& other) const {
+    return better.id == other.id && overlap(better.corners, other.corners) > static_cast<A>(p.overlap_thresh);
+  }
+
+ private:
+  __device__ A number(int64_t i, int index) const { return load(data[i * numbers + index]); }
+};
 
 template <class T>
 constexpr int kKeyBits = 8 * static_cast<int>(sizeof(Computed<T>));
-
-template <class T>
-__global__ void rank_keys(int64_t boxes, Lists lists, BoxNmsParams p, const T* data, uint64_t* keys,
-                          uint32_t* values) {
-  constexpr int kBits = kKeyBits<T>;
-  for (const int64_t i : own_items(boxes)) {
-    const Numbers<T> box{data + i * lists.numbers};
-    uint64_t key = counts(p, box) ? descending_key(box[p.score_index]) : ~uint64_t{0} >> (64 - kBits);
-    if constexpr (kBits < 64) key |= static_cast<uint64_t>(lists.count.quotient(i)) << kBits;
-    keys[i] = key;
-    values[i] = static_cast<uint32_t>(i);
-  }
-}
-__global__ void list_keys(int64_t boxes, Divider count, const uint32_t* values, uint64_t* keys) {
-  for (const int64_t i : own_items(boxes)) keys[i] = static_cast<uint64_t>(count.quotient(values[i]));
-}
-
-constexpr int kTile = 64;
-
-template <class T>
-__global__ void __launch_bounds__(kThreads)
-    suppress(Lists lists, BoxNmsParams p, const T* data, const uint32_t* sorted, uint8_t* covered,
-             int32_t* kept) {
-  using A = Computed<T>;
-  __shared__ Corners4<A> tile[kTile];
-  __shared__ A tile_id[kTile];
-  __shared__ unsigned long long meets[kTile];
-  __shared__ unsigned long long chosen;
-  __shared__ int kept_count;
-  const int64_t count = lists.count.divisor(), start = static_cast<int64_t>(blockIdx.x) * count;
-  const int thread = static_cast<int>(threadIdx.x);
-  sorted += start;
-  covered += start;
-  kept += start;
-  const auto box_at = [&](int64_t rank) { return Numbers<T>{data + sorted[rank] * lists.numbers}; };
-  const auto corners_at = [&](int64_t rank) {
-    return Corners4<A>::of(Numbers<T>{box_at(rank).data + p.coord_start}, p.in_format);
-  };
-  const bool all_classes = p.force_suppress || p.id_index < 0;
-  const auto id_at = [&](int64_t rank) { return all_classes ? A{0} : box_at(rank)[p.id_index]; };
-
-  int own = 0;
-  for (int64_t i = thread; i < count; i += kThreads) {
-    covered[i] = 0;
-    own += counts(p, box_at(i)) ? 1 : 0;
-  }
-  int64_t valid = merge_block(own, 0, Plus{});
-  if (p.topk >= 0 && valid > p.topk) valid = p.topk;
-  if (thread == 0) kept_count = 0;
-  for (int64_t first = 0; first < valid; first += kTile) {
-    const int size = valid - first < kTile ? static_cast<int>(valid - first) : kTile;
-    if (thread < size) {
-      tile[thread] = corners_at(first + thread);
-      tile_id[thread] = id_at(first + thread);
-    }
-    __syncthreads();
-    const auto covers = [&](int k, const Corners4<A>& box, A id) {
-      return tile_id[k] == id && overlap(tile[k], box) > static_cast<A>(p.overlap_thresh);
-    };
-    if (thread < size) {
-      unsigned long long bits = 0;
-      for (int k = 0; k < thread; ++k) {
-        if (covers(k, tile[thread], tile_id[thread])) bits |= 1ull << k;
-      }
-      meets[thread] = bits;
-    }
-    __syncthreads();
-    if (thread == 0) {
-      chosen = 0;
-      for (int k = 0; k < size; ++k) {
-        if (covered[first + k] || (meets[k] & chosen) != 0) continue;
-        chosen |= 1ull << k;
-        kept[kept_count++] = static_cast<int32_t>(sorted[first + k] - start);
-      }
-    }
-    __syncthreads();
-    for (int64_t i = first + kTile + thread; i < valid; i += kThreads) {
-      if (covered[i]) continue;
-      const Corners4<A> box = corners_at(i);
-      const A id = id_at(i);
-      for (int k = 0; k < size && !covered[i]; ++k) {
-        if ((chosen >> k & 1) != 0 && covers(k, box, id)) covered[i] = 1;
-      }
-    }
-    __syncthreads();
-  }
-  __syncthreads();
-  for (int64_t i = kept_count + thread; i < count; i += kThreads) kept[i] = -1;
-}
 
 template <class T>
 __global__ void put_kept(int64_t boxes, Lists lists, BoxNmsParams p, const int32_t* kept, const T* data,
@@ -269,12 +193,11 @@ __global__ void put_kept(int64_t boxes, Lists lists, BoxNmsParams p, const int32
   }
 }
 
-// Scratch: those that are covered, those that are kept where nobody saves them, then the sort's.
-size_t flags_bytes(int64_t boxes) { return aligned(static_cast<size_t>(boxes)); }
+// Scratch: those that are kept where nobody saves them, then what the suppression needs.
 size_t kept_bytes(int64_t boxes) { return aligned(static_cast<size_t>(boxes) * sizeof(int32_t)); }
 size_t box_nms_scratch(const KernelSpec& spec) {
   const int64_t boxes = Lists(spec.in[0].shape).boxes();
-  return flags_bytes(boxes) + kept_bytes(boxes) + SortSpace<uint64_t>::bytes(boxes);
+  return kept_bytes(boxes) + suppress_scratch(boxes);
 }
 Support box_nms_support(const KernelSpec& spec) {
   return Lists(spec.in[0].shape).boxes() < kMostSorted ? Support::yes()
@@ -283,28 +206,19 @@ Support box_nms_support(const KernelSpec& spec) {
 
 template <class T>
 void find_kept(const BoxNmsParams& p, const Lists& lists, const KernelArgs& args, int32_t* kept) {
-  const int64_t boxes = lists.boxes();
-  const cudaStream_t stream = stream_of(args);
-  SortSpace<uint64_t> space(args.scratch.subspan(flags_bytes(boxes) + kept_bytes(boxes)), boxes);
-  const int list_bits = std::bit_width(static_cast<uint64_t>(lists.lists - 1));
-  launch(rank_keys<T>, grid_for(boxes), stream, boxes, lists, p, args.in[0].as<T>(), space.keys(),
-         space.values());
-  space.sort(kKeyBits<T> < 64 ? kKeyBits<T> + list_bits : 64, stream);
-  if (kKeyBits<T> == 64 && lists.lists > 1) {  // equal keys keep their order
-    space.turn();
-    launch(list_keys, grid_for(boxes), stream, boxes, lists.count, space.values(), space.keys());
-    space.sort(list_bits, stream);
-  }
-  launch(suppress<T>, {static_cast<unsigned>(lists.lists), kThreads}, stream, lists, p, args.in[0].as<T>(),
-         space.sorted_values(), reinterpret_cast<uint8_t*>(args.scratch.data()), kept);
+  const std::span<std::byte> scratch = args.scratch.subspan(kept_bytes(lists.boxes()));
+  const NmsBoxes<T> boxes(p, lists, args.in[0].as<T>());
+  const int64_t count = lists.count.divisor();
+  const auto ranked = rank_boxes<kKeyBits<T>>(lists.lists, count, boxes, scratch, stream_of(args));
+  suppress_ranked(lists.lists, count, boxes, ranked, scratch, kept, stream_of(args));
 }
 
 void box_nms_cuda(const BoxNmsParams& p, const KernelArgs& args) {
   const Lists lists(args.in[0].shape);
   const int64_t boxes = lists.boxes();
   if (boxes == 0) return;
-  int32_t* const kept = args.saved[0] ? args.saved[0].mutable_as<int32_t>()
-                                      : reinterpret_cast<int32_t*>(args.scratch.data() + flags_bytes(boxes));
+  int32_t* const kept =
+      args.saved[0] ? args.saved[0].mutable_as<int32_t>() : reinterpret_cast<int32_t*>(args.scratch.data());
   dispatch_floating(args.in[0].dtype, "box_nms", [&]<class T>(Type<T>) {
     find_kept<T>(p, lists, args, kept);
     if (T* const out = args.wanted<T>(0))

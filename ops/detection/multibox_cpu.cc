@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/parallel_for.h"
-#include "ops/detection/box.h"
+#include "ops/detection/multibox_rules.h"
 #include "ops/plane_sums.h"
 #include "ops/table.h"
 
@@ -144,56 +144,14 @@ void put_distances(const std::vector<float>& variances, const Corners4<Accum<T>>
     to[i] = static_cast<T>(values[i] / static_cast<A>(variances[static_cast<size_t>(i)]));
 }
 
-// One detection while an image is worked on.
-struct Found {
-  float score;
-  int32_t anchor;
-  float id, box[4];
-};
-
-template <class T>
-Corners4<Accum<T>> decoded(const MultiBoxDetectionParams& p, const T* distances, const T* anchor) {
-  using A = Accum<T>;
-  const auto box = Corners4<A>::of(anchor, BoxFormat::corner);
-  const auto part = [&](int i) {
-    return static_cast<A>(distances[i]) * static_cast<A>(p.variances[static_cast<size_t>(i)]);
-  };
-  const A x = part(0) * box.width() + (box.left + box.right) / 2;
-  const A y = part(1) * box.height() + (box.top + box.bottom) / 2;
-  const A width = std::exp(part(2)) * box.width() / 2, height = std::exp(part(3)) * box.height() / 2;
-  Corners4<A> result{x - width, y - height, x + width, y + height};
-  if (!p.clip) return result;
-  for (A* side : {&result.left, &result.top, &result.right, &result.bottom})
-    *side = std::clamp(*side, A{0}, A{1});
-  return result;
-}
-
-Corners4<float> corners(const Found& found) {
-  return {found.box[0], found.box[1], found.box[2], found.box[3]};
-}
-
 template <class T>
 int64_t find(const MultiBoxDetectionParams& p, const T* scores, int64_t classes, const T* distances,
              const T* anchors, int64_t count, Found* found) {
-  using A = Accum<T>;
+  const DetectionRules rules(p);
   int64_t size = 0;
   for (int64_t i = 0; i < count; ++i) {
-    int64_t best = -1;
-    A most = -1;
-    for (int64_t c = 0; c < classes; ++c) {
-      const A score = static_cast<A>(scores[c * count + i]);
-      if (c == p.background_id || !(score > most)) continue;
-      most = score;
-      best = c;
-    }
-    if (best < 0 || most < static_cast<A>(p.threshold)) continue;
-    const Corners4<A> box = decoded(p, distances + i * 4, anchors + i * 4);
-    const int64_t id = p.background_id >= 0 && best > p.background_id ? best - 1 : best;
-    found[size++] = {static_cast<float>(most),
-                     static_cast<int32_t>(i),
-                     static_cast<float>(id),
-                     {static_cast<float>(box.left), static_cast<float>(box.top),
-                      static_cast<float>(box.right), static_cast<float>(box.bottom)}};
+    found[size] = found_at<Accum<T>>(rules, scores, classes, distances + i * 4, anchors + i * 4, count, i);
+    if (found[size].anchor >= 0) ++size;
   }
   return size;
 }
@@ -223,6 +181,7 @@ void multibox_prior_cpu(const MultiBoxPriorParams& p, const KernelArgs& args) {
     T* const out = args.out[0].mutable_as<T>();
     const A step_y = p.steps[0] > 0 ? static_cast<A>(p.steps[0]) : A{1} / static_cast<A>(height);
     const A step_x = p.steps[1] > 0 ? static_cast<A>(p.steps[1]) : A{1} / static_cast<A>(width);
+    const A aspect = static_cast<A>(height) / static_cast<A>(width);
     engine::parallel_each(*args.context, height * width, 256, [&](int64_t place) {
       const A y = (static_cast<A>(place / width) + static_cast<A>(p.offsets[0])) * step_y;
       const A x = (static_cast<A>(place % width) + static_cast<A>(p.offsets[1])) * step_x;
@@ -230,13 +189,9 @@ void multibox_prior_cpu(const MultiBoxPriorParams& p, const KernelArgs& args) {
         const auto size = static_cast<A>(p.sizes[static_cast<size_t>(kind < sizes ? kind : 0)]);
         const A ratio =
             std::sqrt(static_cast<A>(p.ratios[static_cast<size_t>(kind < sizes ? 0 : kind - sizes + 1)]));
-        const A half_width = size * static_cast<A>(height) / static_cast<A>(width) * ratio / 2;
-        const A half_height = size / ratio / 2;
-        const A box[4] = {x - half_width, y - half_height, x + half_width, y + half_height};
-        for (int i = 0; i < 4; ++i) {
-          out[(place * kinds + kind) * 4 + i] =
-              static_cast<T>(p.clip ? std::clamp(box[i], A{0}, A{1}) : box[i]);
-        }
+        const auto box = prior_box<A>(x, y, size, ratio, aspect, p.clip);
+        const A sides[4] = {box.left, box.top, box.right, box.bottom};
+        for (int i = 0; i < 4; ++i) out[(place * kinds + kind) * 4 + i] = static_cast<T>(sides[i]);
       }
     });
   });
