@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -28,8 +29,10 @@ std::string describe_call(const void* context) {
   return static_cast<const OpCall*>(static_cast<const RefCounted*>(context))->describe();
 }
 const char* name_call(const void* context) {
-  return static_cast<const OpCall*>(static_cast<const RefCounted*>(context))->op().name.c_str();
+  return static_cast<const OpCall*>(static_cast<const RefCounted*>(context))->trace_name();
 }
+
+thread_local const std::string* within = nullptr;
 
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -221,6 +224,7 @@ Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {
   Ref<OpCall> call(new OpCall);
   OpCall& self = *call;
   self.op_ = &spec.op;
+  self.within_ = within;
   self.attrs_ = spec.attrs;
   self.num_in_ = static_cast<uint32_t>(spec.in.size());
   self.num_out_ = static_cast<uint32_t>(spec.out.size());
@@ -460,6 +464,18 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
   bool checked_ = false;  // whether its values are
   bool infinite_inputs_ = false;
 };
+
+OpCall::Within::Within(const std::string& name) noexcept : outer_(std::exchange(within, &name)) {}
+
+OpCall::Within::~Within() { within = outer_; }
+
+const char* OpCall::trace_name() const {
+  if (!within_) return op_->name.c_str();
+  static std::mutex mutex;
+  static std::set<std::string>& joined = *std::make_unique<std::set<std::string>>().release();
+  const std::lock_guard lock(mutex);
+  return joined.insert(*within_ + "::" + op_->name).first->c_str();
+}
 
 engine::Describe OpCall::describe_task() const {
   return {describe_call, name_call, Ref<RefCounted>(const_cast<OpCall*>(this))};

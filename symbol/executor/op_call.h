@@ -62,6 +62,21 @@ class OpCall final : public RefCounted {
     max_cores_ = to_one ? uint8_t{1} : static_cast<uint8_t>(std::min(choice_.cores, 255));
   }
 
+  // For traces: the operator's name, after that of the operator written in Python that calls it ("MySigmoid::exp").
+  const char* trace_name() const;
+
+  // While one lives, the operators that this thread calls are within that of this name, which is never freed.
+  class Within {
+   public:
+    explicit Within(const std::string& name) noexcept;
+    ~Within();
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+
+   private:
+    const std::string* outer_;
+  };
+
   const ops::OpDef& op() const noexcept { return *op_; }
   const ops::Kernel& kernel() const noexcept { return *choice_.kernel; }
   uint64_t random_numbers() const noexcept { return random_numbers_; }
@@ -123,6 +138,7 @@ class OpCall final : public RefCounted {
   ops::KernelSpec kernel_spec() const { return {in(), out(), req_, training_}; }
 
   const ops::OpDef* op_ = nullptr;
+  const std::string* within_ = nullptr;
   ops::KernelChoice choice_;
   Ref<const AttrsBase> attrs_;
   uint32_t num_in_ = 0;

@@ -86,3 +86,37 @@ def test_the_features_of_mxnet_are_known():
     for unknown in ("nonsense", ""):
         with pytest.raises(RuntimeError, match="unknown"):
             features.is_enabled(unknown)
+
+
+class _Sigmoid(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], 1 / (1 + mx.nd.exp(-in_data[0])) + mx.nd.zeros(in_data[0].shape))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * out_data[0])
+
+
+@mx.operator.register("profiled_sigmoid")
+class _SigmoidProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return _Sigmoid()
+
+
+def test_operators_within_operators_in_python(tmp_path):
+    mx.profiler.set_config(profile_all=True, aggregate_stats=True, filename=str(tmp_path / "trace.json"))
+    x = mx.nd.ones((3, 4))
+    x.attach_grad()
+    mx.profiler.set_state("run")
+    with mx.autograd.record():
+        y = mx.nd.Custom(x, op_type="profiled_sigmoid")
+    y.backward()
+    mx.nd.exp(x)
+    mx.nd.waitall()
+    mx.profiler.set_state("stop")
+    times = json.loads(mx.profiler.dumps(reset=True, format="json"))["Time"]
+    within = {f"profiled_sigmoid::{name}" for name in ("_zeros", "exp", "_rdiv_scalar", "pure_python")}
+    assert within <= set(times["Custom Operator"])
+    assert {"_backward_profiled_sigmoid::pure_python", "_backward_profiled_sigmoid::elemwise_mul"} <= set(
+        times["Custom Operator"]
+    )
+    assert "exp" in times["operator"] and not within & set(times["operator"])

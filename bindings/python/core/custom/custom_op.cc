@@ -7,6 +7,10 @@
 // the interpreter may end right after.
 #include "bindings/python/core/custom/custom_op.h"
 
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,8 +18,10 @@
 
 #include "bindings/python/core/custom/python_operator.h"
 #include "bindings/python/core/process/runtime.h"
+#include "engine/trace.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/lent_arrays.h"
+#include "symbol/executor/op_call.h"
 
 namespace loomix::python {
 namespace {
@@ -210,6 +216,19 @@ class Run {
   LentArrays lent_{engine()};
 };
 
+// Names of the user's operators, which traces keep.
+const std::string& kept_name(std::string name) {
+  static std::mutex mutex;
+  static std::set<std::string>& names = *std::make_unique<std::set<std::string>>().release();
+  const std::lock_guard lock(mutex);
+  return *names.insert(std::move(name)).first;
+}
+
+const std::string& trace_name(const CustomParams& p) { return kept_name(p.description->type()); }
+const std::string& trace_name(const CustomGradientParams& p) {
+  return kept_name("_backward_" + p.description->type());
+}
+
 // Runs `body` on a side thread, as the work of the task that `completion` ends.
 template <class P, void (Run::*Body)(const P&)>
 void run_aside(const P& p, const ops::KernelArgs& args, engine::Completion completion) {
@@ -219,6 +238,9 @@ void run_aside(const P& p, const ops::KernelArgs& args, engine::Completion compl
         std::exception_ptr error;
         {
           const engine::ForTask scope(engine());
+          const std::string& name = trace_name(p);
+          const OpCall::Within within(name);
+          const int64_t begin = engine::Trace::now();
           try {
             (Run(args, device).*Body)(p);
           } catch (const PythonError&) {  // its text went with the thread's state
@@ -226,6 +248,9 @@ void run_aside(const P& p, const ops::KernelArgs& args, engine::Completion compl
           } catch (...) {
             error = std::current_exception();
           }
+          if (engine::Trace& trace = engine().trace(); trace.enabled())
+            trace.add(device.to_string() + " python", name + "::pure_python", "task", begin,
+                      engine::Trace::now());
         }
         if (error) completion.fail(std::move(error));
         else completion.done();

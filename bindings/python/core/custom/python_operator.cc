@@ -111,6 +111,7 @@ Ref<const PythonOperator> PythonOperator::make(const std::string& type, const Te
   for (const auto& [name, text] : arguments) keywords[py::str(name)] = py::str(text);
   const py::tuple described = call_package("describe", type, keywords);
   auto made = make_ref<PythonOperator>();
+  made->type_ = type;
   made->prop_ = keep(py::object(described[0]).ptr());
   for (auto& name : described[1].cast<std::vector<std::string>>())
     made->signature_.inputs.push_back({std::move(name)});

@@ -26,6 +26,7 @@ class PythonOperator final : public RefCounted {
   // Stands for a type that was not named: it can be described, but not called.
   static const Ref<const PythonOperator>& unnamed();
 
+  const std::string& type() const { return type_; }
   const ops::Signature& signature() const { return signature_; }  // arguments, then states
   int num_arguments() const { return static_cast<int>(signature_.inputs.size()) - num_states_; }
   int num_states() const { return num_states_; }
@@ -39,6 +40,7 @@ class PythonOperator final : public RefCounted {
   friend class OperatorObject;
   void check_named() const;
 
+  std::string type_;
   Kept prop_;  // none: unnamed
   ops::Signature signature_;
   int num_states_ = 0;
