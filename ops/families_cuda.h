@@ -39,6 +39,7 @@ void kernels_unfold_cuda(KernelList& list);
 void kernels_upsampling_cuda(KernelList& list);
 void kernels_box_cuda(KernelList& list);
 void kernels_roi_cuda(KernelList& list);
+void kernels_proposal_cuda(KernelList& list);
 void kernels_multibox_cuda(KernelList& list);
 void kernels_products_cuda(KernelList& list);
 void kernels_attention_cuda(KernelList& list);

@@ -40,6 +40,7 @@ void add(loomix::ops::KernelList& list) {
   kernels_upsampling_cuda(list);
   kernels_box_cuda(list);
   kernels_roi_cuda(list);
+  kernels_proposal_cuda(list);
   kernels_multibox_cuda(list);
   kernels_products_cuda(list);
   kernels_attention_cuda(list);

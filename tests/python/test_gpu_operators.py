@@ -218,3 +218,40 @@ print(np.abs(both[0] - both[1]).max() / np.abs(both[1]).max())
     assert relative_error(program, LOOMIX_CUDA_CONV_TF32="0") < 1e-5
     assert 1e-6 < relative_error(program) < 1e-2
     assert relative_error(program, LOOMIX_CUDA_CONV_TF32="0", LOOMIX_CUDA_CONV_WORKSPACE_MB="0") < 1e-5
+
+
+def on_both(function, *values):
+    return [
+        np.concatenate([y.asnumpy().ravel() for y in function(*(mx.nd.array(v, ctx=ctx) for v in values))])
+        for ctx in (mx.cpu(), GPU)
+    ]
+
+
+@pytest.mark.parametrize("most", [40, 600])
+def test_proposals_are_those_of_the_host(most):
+    rng = np.random.RandomState(5)
+    scores = rng.permutation(2 * 18 * 12 * 14).reshape(2, 18, 12, 14) / 6048  # no two are equal
+    moves = rng.randn(2, 36, 12, 14) * 0.2
+    images = np.array([[190, 220, 1.0], [150, 224, 1.5]])
+
+    def propose(*inputs):
+        return mx.nd.contrib.MultiProposal(
+            *inputs, rpn_pre_nms_top_n=700, rpn_post_nms_top_n=most, scales=(2, 4, 8), output_score=True
+        )
+
+    host, gpu = on_both(propose, scores, moves, images)
+    np.testing.assert_allclose(gpu, host, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("more", [{}, {"force_suppress": True, "nms_topk": 100}, {"nms_threshold": -1}])
+def test_detections_are_those_of_the_host(more):
+    rng = np.random.RandomState(6)
+    scores = rng.permutation(2 * 4 * 300).reshape(2, 4, 300) / 2400
+    corner = rng.rand(1, 300, 2) * 0.8
+    anchors = np.concatenate([corner, corner + 0.05 + rng.rand(1, 300, 2) * 0.2], axis=2)
+
+    def detect(*inputs):
+        return [mx.nd.contrib.MultiBoxDetection(*inputs, threshold=0.6, **more)]
+
+    host, gpu = on_both(detect, scores, rng.randn(2, 1200) * 0.1, anchors)
+    np.testing.assert_allclose(gpu, host, rtol=1e-5, atol=1e-5)
