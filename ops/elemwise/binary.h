@@ -71,6 +71,30 @@ inline constexpr std::tuple kBinaryOps{
         "_hypot", {"_Hypot"}, "broadcast_hypot", {}, 0.5, "Square root of the sum of squares.",
         [](auto g, auto a, auto, auto y) { return (g / y).call("broadcast_mul", a); },
         [](auto g, auto, auto b, auto y) { return (g / y).call("broadcast_mul", b); }),
+    binary<fn::Arctan2>(
+        "_arctan2", {}, "_npi_arctan2", {}, 1, "The angle of the point (rhs, lhs), from -pi to pi.",
+        [](auto g, auto a, auto b, auto) {
+          return (g / a.call("square").call("broadcast_add", b.call("square"))).call("broadcast_mul", b);
+        },
+        [](auto g, auto a, auto b, auto) {
+          return -(g / a.call("square").call("broadcast_add", b.call("square"))).call("broadcast_mul", a);
+        }),
+    binary<fn::Copysign>(
+        "_copysign", {}, "_npi_copysign", {}, 0, "The first array with the signs of the second.",
+        [](auto g, auto a, auto, auto y) {
+          return (g * y.call("sign")).call("broadcast_mul", a.call("sign"));
+        },
+        kZeroGradient),
+    binary<fn::BitwiseAnd>("_bitwise_and", {}, "_npi_bitwise_and", {}, 0, "The bits that both integers have.",
+                           kZeroGradient, kZeroGradient),
+    binary<fn::BitwiseOr>("_bitwise_or", {}, "_npi_bitwise_or", {}, 0,
+                          "The bits that one of two integers has.", kZeroGradient, kZeroGradient),
+    binary<fn::BitwiseXor>("_bitwise_xor", {}, "_npi_bitwise_xor", {}, 0,
+                           "The bits that exactly one of two integers has.", kZeroGradient, kZeroGradient),
+    binary<fn::Gcd>("_gcd", {}, "_npi_gcd", {}, 10, "The greatest common divisor of two integers.",
+                    kZeroGradient, kZeroGradient),
+    binary<fn::Lcm>("_lcm", {}, "_npi_lcm", {}, 10, "The least common multiple of two integers.",
+                    kZeroGradient, kZeroGradient),
     binary<fn::Equal>("_equal", {"_Equal"}, "broadcast_equal", {}, 0, "1 where the arrays are equal, else 0.",
                       kZeroGradient, kZeroGradient),
     binary<fn::NotEqual>("_not_equal", {"_Not_Equal"}, "broadcast_not_equal", {}, 0,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
+
 #include "ops/elemwise/functors.h"
 
 // Functions of two arguments; binary.h and scalar.h list the operators made of them.
@@ -59,6 +61,67 @@ struct Minimum {
 };
 struct Hypot {
   static constexpr auto f(auto m, Real auto a, Real auto b) { return m.hypot(a, b); }
+};
+// The angle of the point (b, a).
+struct Arctan2 {
+  template <Real T>
+  static constexpr T f(auto m, T a, T b) {
+    constexpr T kPi = T(3.14159265358979323846);
+    const bool infinite =
+        m.abs(a) > std::numeric_limits<T>::max() && m.abs(b) > std::numeric_limits<T>::max();
+    const T y = infinite ? m.copysign(T(1), a) : a, x = infinite ? m.copysign(T(1), b) : b;
+    const T angle =
+        y == 0 && x == 0 ? m.copysign(y, m.copysign(T(1), a) * m.copysign(T(1), b)) : m.atan(y / x);
+    return m.copysign(T(1), b) < 0 ? angle + m.copysign(kPi, a) : angle;
+  }
+};
+struct Copysign {
+  static constexpr auto f(auto m, Real auto a, Real auto b) { return m.copysign(a, b); }
+};
+// Of integers; others are cut off.
+struct BitwiseAnd {
+  static constexpr auto f(auto, Integer auto a, Integer auto b) { return decltype(a)(a & b); }
+  static constexpr auto f(auto, Real auto a, Real auto b) { return decltype(a)(int64_t(a) & int64_t(b)); }
+};
+struct BitwiseOr {
+  static constexpr auto f(auto, Integer auto a, Integer auto b) { return decltype(a)(a | b); }
+  static constexpr auto f(auto, Real auto a, Real auto b) { return decltype(a)(int64_t(a) | int64_t(b)); }
+};
+struct BitwiseXor {
+  static constexpr auto f(auto, Integer auto a, Integer auto b) { return decltype(a)(a ^ b); }
+  static constexpr auto f(auto, Real auto a, Real auto b) { return decltype(a)(int64_t(a) ^ int64_t(b)); }
+};
+// The greatest common divisor, of absolute values; that of 0 and b is b.
+struct Gcd {
+  template <Integer T>
+  static constexpr T f(auto, T a, T b) {
+    auto x = is_negative(a) ? decltype(wide(a))(0) - wide(a) : wide(a);
+    auto y = is_negative(b) ? decltype(wide(b))(0) - wide(b) : wide(b);
+    while (y != 0) {
+      const auto rest = x % y;
+      x = y;
+      y = rest;
+    }
+    return T(x);
+  }
+  template <Real T>
+  static constexpr T f(auto m, T a, T b) {
+    return T(f(m, int64_t(a), int64_t(b)));
+  }
+};
+// The least common multiple, of absolute values.
+struct Lcm {
+  template <Integer T>
+  static constexpr T f(auto m, T a, T b) {
+    const T divisor = Gcd::f(m, a, b);
+    if (divisor == 0) return 0;
+    const T multiple = T(wide(T(a / divisor)) * wide(b));
+    return is_negative(multiple) ? T(decltype(wide(a))(0) - wide(multiple)) : multiple;
+  }
+  template <Real T>
+  static constexpr T f(auto m, T a, T b) {
+    return T(f(m, int64_t(a), int64_t(b)));
+  }
 };
 struct Equal {
   static constexpr auto f(auto, auto a, auto b) { return truth<decltype(a)>(a == b); }

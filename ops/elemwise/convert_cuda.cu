@@ -83,9 +83,9 @@ namespace loomix::ops {
 void kernels_convert_cuda(KernelList& list) {
   constexpr DeviceType gpu = DeviceType::gpu;
   for (const char* op : {"Cast", "amp_cast", "_cast_like"}) list.kernel<convert_cuda>(op, "cast_cuda", gpu);
-  for (const char* op :
-       {"_copy", "BlockGrad", "make_loss", "MakeLoss", "_identity_with_attr_like_rhs", "Reshape", "Flatten",
-        "reshape_like", "expand_dims", "squeeze", "_contrib_gradientmultiplier", "IdentityAttachKLSparseReg"})
+  for (const char* op : {"_copy", "BlockGrad", "make_loss", "MakeLoss", "_identity_with_attr_like_rhs",
+                         "Reshape", "_np_reshape", "_npx_reshape", "Flatten", "reshape_like", "expand_dims",
+                         "squeeze", "_contrib_gradientmultiplier", "IdentityAttachKLSparseReg"})
     list.kernel<convert_cuda>(op, "copy_cuda", gpu);
   list.kernel<amp_multicast_cuda>("amp_multicast", "amp_multicast_cuda", gpu);
   list.kernel<fill_cuda<0>>("zeros_like", "fill_cuda", gpu);

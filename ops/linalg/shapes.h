@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ops/linalg/linalg.h"
+#include "ops/shape_rule.h"
 #include "ops/table.h"
 
 // What schemas of operators on batches of matrices share.
@@ -38,11 +39,11 @@ inline Shape square(const ShapeInfer& s, Shape shape, const char* name) {
   return shape;
 }
 
-// The shape without its last `dropped` axes: (1,) where none is left, as in MXNet.
+// The shape without its last `dropped` axes: (1,) where none is left, as in MXNet, unless NumPy's rule of shapes holds.
 inline Shape without_last(const Shape& shape, int dropped) {
   if (!shape.ndim_known()) return shape;
   Shape out(shape.dims().first(static_cast<size_t>(shape.ndim() - dropped)));
-  if (out.ndim() == 0) out.push_back(1);
+  if (out.ndim() == 0 && !numpy_shapes()) out.push_back(1);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/tuple_text.h"
 #include "ops/reduce/reduce.h"
+#include "ops/shape_rule.h"
 
 namespace loomix::ops {
 namespace {
@@ -54,7 +55,8 @@ Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims) {
     if (!axes[i]) out.push_back(shape[i]);
     else if (keepdims) out.push_back(1);
   }
-  if (out.ndim() == 0) out.push_back(1);
+  // MXNet has no scalars, unless NumPy's rule of shapes holds.
+  if (out.ndim() == 0 && !keepdims && !numpy_shapes()) out.push_back(1);
   return out;
 }
 

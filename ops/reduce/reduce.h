@@ -92,7 +92,7 @@ AxisSet axes_of(const MomentsParams& p, const Shape& data, const char* who = "mo
 AxisSet axes_of(const ArgParams& p, const Shape& data, const char* who);
 // The axes along which an array of shape y is repeated to become one of shape x.
 AxisSet repeated_axes(const Shape& x, const Shape& y);
-// Without the axes, or with size 1 there; never without any axis.
+// Without the axes, or with size 1 there; (1,) where none is left, unless NumPy's rule of shapes holds.
 Shape reduced_shape(const Shape& shape, const AxisSet& axes, bool keepdims);
 
 // The kernels that call these ask for reduce_scratch() bytes: none, or the results of pieces where few outputs take very many

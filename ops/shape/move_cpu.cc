@@ -192,7 +192,8 @@ void size_array_cpu(const KernelArgs& args) { *args.out[0].mutable_as<int64_t>()
 }  // namespace
 
 void kernels_shape_move(OpTable& table) {
-  for (const char* op : {"Reshape", "Flatten", "reshape_like", "expand_dims", "squeeze"})
+  for (const char* op :
+       {"Reshape", "_np_reshape", "_npx_reshape", "Flatten", "reshape_like", "expand_dims", "squeeze"})
     table.kernel<convert_cpu>(op, "copy_cpu");
   table.kernel<move_cpu<TransposeParams, transpose_plan>>("transpose", "permute_cpu");
   table.kernel<move_cpu<SwapAxisParams, swap_axis_plan>>("SwapAxis", "permute_cpu");

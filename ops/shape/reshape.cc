@@ -3,6 +3,7 @@
 
 #include "base/tuple_text.h"
 #include "ops/shape/shape.h"
+#include "ops/shape_rule.h"
 #include "ops/table.h"
 
 // Operators whose output is the input's memory under another shape.
@@ -139,6 +140,103 @@ Shape reshaped(const ReshapeParams& p, const Shape& in, const char* who) {
   return out;
 }
 
+void check_row_major(const NumpyReshapeParams& p, const char* who) {
+  LOOMIX_CHECK(p.order == "C", ValueError, "[{}] order is '{}'; expected 'C'.", who, p.order);
+}
+
+// NumPy's rule: sizes are what they say, and one may be -1.
+void plain_reshape_shape(const NumpyReshapeParams& p, ShapeInfer& s) {
+  check_row_major(p, s.who());
+  const Shape& in = s.in(0);
+  Shape out = p.newshape;
+  int inferred = -1;
+  for (int i = 0; i < out.ndim(); ++i) {
+    if (out[i] >= 0) continue;
+    LOOMIX_CHECK(out[i] == -1 && inferred < 0, ValueError,
+                 "[{}] the new shape is {}; expected sizes, of which one may be -1.", s.who(),
+                 tuple_text(p.newshape));
+    inferred = i;
+    out[i] = kUnknownDim;
+  }
+  if (in.ndim_known()) fill_inferred(out, inferred, product(in), in, s.who());
+  LOOMIX_CHECK(!in.is_known() || !out.is_known() || product(in) == product(out), ShapeError,
+               "[{}] an array of shape {} has {} elements; the new shape {} has {}.", s.who(), in.to_string(),
+               product(in), tuple_text(p.newshape), product(out));
+  s.set_out(0, out);
+}
+
+// The codes of MXNet's npx.reshape: -1 is inferred, -2 copies a size, -3 skips a size of 1, -4 copies the rest, -5 joins two
+// sizes, -6 splits one into the next two.
+std::vector<int64_t> numpy_codes(const NumpyReshapeParams& p, const Shape& in, const char* who) {
+  std::vector<int64_t> codes(p.newshape.begin(), p.newshape.end()), sizes(in.begin(), in.end()), out;
+  if (p.reverse) {
+    std::reverse(codes.begin(), codes.end());
+    std::reverse(sizes.begin(), sizes.end());
+    for (size_t i = 2; i < codes.size(); ++i) {
+      if (codes[i] == -6) std::rotate(&codes[i - 2], &codes[i], &codes[i] + 1);
+    }
+  }
+  size_t at = 0;
+  const auto next = [&] {
+    LOOMIX_CHECK(at < sizes.size(), ShapeError, "[{}] the new shape {} asks for more axes than the {} of {}.",
+                 who, tuple_text(p.newshape), sizes.size(), in.to_string());
+    return sizes[at++];
+  };
+  for (size_t i = 0; i < codes.size(); ++i) {
+    switch (codes[i]) {
+      case -1:
+        out.push_back(-1);
+        ++at;
+        break;
+      case -2: out.push_back(next()); break;
+      case -3: {
+        const int64_t size = next();
+        LOOMIX_CHECK(size == 1, ShapeError, "[{}] -3 skips an axis of size 1; here it has {}.", who, size);
+        break;
+      }
+      case -4:
+        while (at < sizes.size()) out.push_back(next());
+        break;
+      case -5: {
+        const int64_t first = next();
+        out.push_back(first * next());
+        break;
+      }
+      case -6: {
+        LOOMIX_CHECK(i + 2 < codes.size(), ValueError, "[{}] -6 must be followed by two sizes.", who);
+        const int64_t whole = next();
+        int64_t left = codes[i + 1], right = codes[i + 2];
+        i += 2;
+        LOOMIX_CHECK((left > 0 || left == -1) && (right > 0 || right == -1) && left + right > -2, ValueError,
+                     "[{}] -6 is followed by {} and {}; expected two sizes, of which one may be -1.", who,
+                     left, right);
+        if (left == -1) left = whole / right;
+        if (right == -1) right = whole / left;
+        LOOMIX_CHECK(left * right == whole, ShapeError, "[{}] size {} does not split into {} x {}.", who,
+                     whole, left, right);
+        out.push_back(left);
+        out.push_back(right);
+        break;
+      }
+      default:
+        LOOMIX_CHECK(codes[i] >= 0, ValueError,
+                     "[{}] {} in the new shape means nothing; expected -6 to -1 or a size.", who, codes[i]);
+        out.push_back(codes[i]);
+        ++at;
+    }
+  }
+  if (p.reverse) std::reverse(out.begin(), out.end());
+  return out;
+}
+
+void coded_reshape_shape(const NumpyReshapeParams& p, ShapeInfer& s) {
+  check_row_major(p, s.who());
+  if (!s.in(0).is_known()) return;
+  NumpyReshapeParams plain;
+  for (const int64_t size : numpy_codes(p, s.in(0), s.who())) plain.newshape.push_back(size);
+  plain_reshape_shape(plain, s);
+}
+
 // One unknown size of the input follows from the number of elements.
 void complete_input(ShapeInfer& s) {
   const Shape& in = s.in(0);
@@ -221,7 +319,7 @@ void squeeze_shape(const SqueezeParams& p, ShapeInfer& s) {
   for (int axis = 0; axis < in.ndim(); ++axis) {
     if (p.axis ? !(dropped >> axis & 1) : in[axis] != 1) out.push_back(in[axis]);
   }
-  if (out.ndim() == 0) out.push_back(1);
+  if (out.ndim() == 0 && !numpy_shapes()) out.push_back(1);
   s.set_out(0, out);
 }
 
@@ -242,6 +340,14 @@ void register_reshapes(OpTable& table) {
   add<ReshapeParams>(table, "Reshape", "The same elements under another shape.")
       .aliases({"reshape"})
       .infer_shape(reshape_shape);
+  add<NumpyReshapeParams>(table, "_np_reshape", "The same elements under another shape, by NumPy's rule.")
+      .infer_shape(plain_reshape_shape);
+  add<NumpyReshapeParams>(
+      table, "_npx_reshape",
+      "The same elements under another shape, where -2 copies a size, -3 skips one of 1, -4 "
+      "copies the rest, -5 joins two and -6 splits one.")
+      .aliases({"_npi_reshape"})
+      .infer_shape(coded_reshape_shape);
   add<NoParams>(table, "Flatten", "Joins all axes but the first.")
       .aliases({"flatten"})
       .infer_shape(flatten_shape);

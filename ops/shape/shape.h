@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ops/op.h"
@@ -21,6 +22,18 @@ struct ReshapeParams {
     f("reverse", &ReshapeParams::reverse, "Match sizes from the last axis on.");
     f("target_shape", &ReshapeParams::target_shape, "Old form: the new shape, where 0 is inferred.");
     f("keep_highest", &ReshapeParams::keep_highest, "Old form: keep the size of the first axis.");
+  }
+};
+
+// MXNet's reshape of NumPy arrays; the two operators differ in what negative sizes mean.
+struct NumpyReshapeParams {
+  Shape newshape;
+  bool reverse = false;
+  std::string order = "C";
+  static void fields(FieldList<NumpyReshapeParams>& f) {
+    f("newshape", &NumpyReshapeParams::newshape, "The new shape; -1 is inferred.").required("()");
+    f("reverse", &NumpyReshapeParams::reverse, "Match sizes from the last axis on.");
+    f("order", &NumpyReshapeParams::order, "C: row-major, the only order there is.");
   }
 };
 

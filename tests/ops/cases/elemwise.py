@@ -7,6 +7,7 @@ import numpy as np
 
 from . import ALL, Case
 
+INTEGERS = ("uint8", "int8", "int32", "int64")
 ODD = [(3, 5), (1,), (7,), (0, 3), (2, 1, 3)]
 _gamma = np.vectorize(math.gamma, otypes=[np.float64])
 _gammaln = np.vectorize(math.lgamma, otypes=[np.float64])
@@ -115,6 +116,12 @@ CASES += [
     for op, ref in LOGIC.items()
 ]
 CASES += [Case("broadcast_mod", [(3, 4), (4,)], np.mod, low=0.5, grad=(0,))]
+CASES += [Case("_internal._npi_arctan2", list(pair), np.arctan2, low=0.2) for pair in SHAPES]
+CASES += [Case("_internal._npi_copysign", [(3, 4), (3, 1)], np.copysign, low=0.2)]
+CASES += [
+    Case("_internal._npi_" + op, [(3, 4), (3, 1)], getattr(np, op), grad=(), dtypes=INTEGERS, low=0, high=9)
+    for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm")
+]
 CASES += [Case("elemwise_" + op, [(3, 5)] * 2, BINARY[op][0], low=0, dtypes=ALL) for op in ("add", "mul")]
 CASES += [Case("elemwise_div", [(3, 5)] * 2, np.divide, low=0.5)]
 
