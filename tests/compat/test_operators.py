@@ -49,7 +49,11 @@ def test_what_is_missing():
 
 
 def test_nothing_is_ours_alone():
-    assert TABLE - set(OPERATORS) == set()
+    behind_numpy = json.loads((HERE / "operators_np.json").read_text())["operators"]
+    known = {name for operator in behind_numpy for name in (operator["name"], *operator["aliases"])}
+    # Forms for equal shapes of what MXNet has for shapes that broadcast alone.
+    equal_shapes = {name.replace("_npi", "") for name in TABLE if name.startswith("_npi_")}
+    assert TABLE - set(OPERATORS) - known - equal_shapes == {"_npi_gcd"}  # MXNet 2 has it
 
 
 def value_of(text, kind):

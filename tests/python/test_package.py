@@ -62,15 +62,6 @@ def test_stub_has_the_names_of_the_package():
     assert names == set(mx._MODULES) | set(mx._OBJECTS)
 
 
-@pytest.mark.parametrize("name", ["np"])
-def test_modules_that_are_planned_say_so(name):
-    with pytest.raises(
-        AttributeError, match=f"mx.{name} .* is planned, .* Its modules are attribute, .*visual"
-    ):
-        getattr(mx, name)
-    assert not hasattr(mx, name) and name not in dir(mx)
-
-
 def test_modules_that_will_not_come_say_what_to_use():
     with pytest.raises(AttributeError, match="mx.tvmop is not planned: there is no TVM"):
         _ = mx.tvmop

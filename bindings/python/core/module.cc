@@ -8,6 +8,7 @@
 #include "bindings/python/core/executor/autograd.h"
 #include "bindings/python/core/executor/cached_graph_object.h"
 #include "bindings/python/core/executor/executor_object.h"
+#include "bindings/python/core/operator/numpy_function.h"
 #include "bindings/python/core/operator/op_function.h"
 #include "bindings/python/core/operator/precision.h"
 #include "bindings/python/core/process/process.h"
@@ -31,7 +32,9 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of Loomix: arrays, operator functions, symbols, executors and the gradient tape.";
   try {
     add_array_type(m.ptr());
+    add_numpy_array_type(m.ptr());
     add_op_function_type(m.ptr());
+    add_numpy_function_type(m.ptr());
     add_runtime(m.ptr());
     add_process_functions(m.ptr());
     add_autograd(m.ptr());

@@ -71,6 +71,8 @@ _MODULES = {
     "name": "name",
     "nd": "ndarray",
     "ndarray": "ndarray",
+    "np": "numpy",
+    "numpy": "numpy",
     "numpy_extension": "numpy_extension",
     "npx": "numpy_extension",
     "onnx": "onnx",
@@ -117,11 +119,7 @@ _OBJECTS = {
 __all__ = [*_MODULES, *_OBJECTS]  # noqa: PLE0604 - `import *` loads everything
 
 
-# What MXNet has and Loomix has not: planned parts by what they are for, and what is not planned by what to use instead.
-_PLANNED = {
-    "np": "NumPy's interface",
-    "numpy": "NumPy's interface",
-}
+# What MXNet has and Loomix will not have, and what to use instead.
 _NOT_PLANNED = {
     "notebook": "use callbacks",
     "th": "use PyTorch, and nd.from_dlpack for its tensors",
@@ -132,13 +130,11 @@ _NOT_PLANNED = {
 
 def _why_absent(name: str) -> str | None:
     """What there is to say of a part of MXNet that is absent; None for other names."""
-    if name in _PLANNED:
-        return f"mx.{name} ({_PLANNED[name]}) is planned, but does not exist yet"
     return f"mx.{name} is not planned: {_NOT_PLANNED[name]}" if name in _NOT_PLANNED else None
 
 
 class _AbsentModules:
-    """Says why a module is absent where it is imported: ``from loomix import np``, ``import loomix.numpy``."""
+    """Says why a module is absent where it is imported: ``from loomix import th``, ``import loomix.tvmop``."""
 
     @staticmethod
     def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:

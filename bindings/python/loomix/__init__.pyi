@@ -29,6 +29,7 @@ from . import module as module
 from . import monitor as monitor
 from . import name as name
 from . import ndarray as ndarray
+from . import numpy as numpy
 from . import numpy_extension as numpy_extension
 from . import onnx as onnx
 from . import operator as operator
@@ -71,6 +72,7 @@ kv = kvstore
 mod = module
 mon = monitor
 nd = ndarray
+np = numpy
 npx = numpy_extension
 rnd = random
 sym = symbol

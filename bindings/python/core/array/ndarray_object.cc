@@ -16,6 +16,7 @@
 namespace loomix::python {
 
 PyTypeObject* array_base_type = nullptr;
+PyTypeObject* numpy_array_type = nullptr;
 
 namespace {
 
@@ -115,7 +116,7 @@ PyObject* view_at(PyObject* self, PyObject* index) {
     if (position == -1 && PyErr_Occurred()) throw PythonError{};
     NDArray item = checked_array(self, "_at").at(position);
     if (item.shape().ndim() == 0 && !ops::numpy_shapes()) item = item.reshape(Shape{1});
-    return wrap(std::move(item));
+    return wrap(std::move(item), class_of(self));
   });
 }
 
@@ -125,12 +126,14 @@ PyObject* view_slice(PyObject* self, PyObject* const* args, Py_ssize_t count) {
     const long long begin = PyLong_AsLongLong(args[0]);
     const long long end = PyLong_AsLongLong(args[1]);
     if (PyErr_Occurred()) throw PythonError{};
-    return wrap(checked_array(self, "_slice").slice(begin, end));
+    return wrap(checked_array(self, "_slice").slice(begin, end), class_of(self));
   });
 }
 
 PyObject* view_reshape(PyObject* self, PyObject* shape) {
-  return guarded([&] { return wrap(checked_array(self, "reshape").reshape(to_shape(shape, "reshape"))); });
+  return guarded([&] {
+    return wrap(checked_array(self, "reshape").reshape(to_shape(shape, "reshape")), class_of(self));
+  });
 }
 
 // reshape with MXNet's special sizes: a view, which the tape learns of as the operator.
@@ -149,7 +152,25 @@ PyObject* reshape(PyObject* self, PyObject* const* args, Py_ssize_t count) {
     NDArray view = array.reshape(shapes[1]);
     const NDArray* in[] = {&array};
     if (autograd::should_record(in)) autograd::record_view(*op.def, attrs, array, view);
-    return wrap(std::move(view));
+    return wrap(std::move(view), class_of(self));
+  });
+}
+
+// reshape by NumPy's rule: plain sizes, of which one may be -1. A view, which the tape learns of as the operator.
+PyObject* reshape_plain(PyObject* self, PyObject* sizes) {
+  return guarded([&] {
+    static const Operator op = find_operator("_np_reshape");
+    static const int field = field_position(*op.def, "newshape");
+    const NDArray& array = checked_array(self, "reshape");
+    const GivenAttr given[] = {{field, sizes}};
+    const Ref<const AttrsBase> attrs = op.cache->get(given, -1);
+    Shape shapes[] = {array.shape(), Shape::unknown()};
+    ops::ShapeInfer infer(*op.def, std::span(shapes, 1), std::span(shapes + 1, 1));
+    op.def->infer_shape(*attrs, infer);
+    NDArray view = array.reshape(shapes[1]);
+    const NDArray* in[] = {&array};
+    if (autograd::should_record(in)) autograd::record_view(*op.def, attrs, array, view);
+    return wrap(std::move(view), class_of(self));
   });
 }
 
@@ -158,7 +179,7 @@ PyObject* detach(PyObject* self, PyObject*) {
   return guarded([&] {
     NDArray array = array_of(self);
     array.set_tape(nullptr);
-    return wrap(std::move(array));
+    return wrap(std::move(array), class_of(self));
   });
 }
 
@@ -209,12 +230,13 @@ PyObject* subscript(PyObject* self, PyObject* key) {
     if (simple && PyLong_CheckExact(key) && array.shape().ndim() > 1) {
       const long long index = PyLong_AsLongLong(key);
       const int64_t size = array.shape()[0];
-      if (index < size && index >= -size) return wrap(array.at(index < 0 ? index + size : index));
+      if (index < size && index >= -size)
+        return wrap(array.at(index < 0 ? index + size : index), class_of(self));
     } else if (simple && PySlice_Check(key) && array.shape().ndim() > 0) {
       Py_ssize_t begin = 0, end = 0, step = 1;
       checked(PySlice_Unpack(key, &begin, &end, &step));
       const Py_ssize_t count = PySlice_AdjustIndices(array.shape()[0], &begin, &end, step);
-      if (step == 1 && count > 0) return wrap(array.slice(begin, end));
+      if (step == 1 && count > 0) return wrap(array.slice(begin, end), class_of(self));
     }
     return call_python(self, "_get_item", key);
   });
@@ -238,6 +260,7 @@ PyMethodDef kMethods[] = {
     {"_reshape_view", view_reshape, METH_O, "The same memory in another shape, all sizes given."},
     {"_reshape_special", as_method(reshape), METH_FASTCALL,
      "Reshaped by the operator's rules; shares memory."},
+    {"_reshape_plain", reshape_plain, METH_O, "Reshaped to a tuple of sizes, one of which may be -1."},
     {"_detach", detach, METH_NOARGS, "The same array, unknown to the gradient tape."},
     {"_shares_memory", shares_memory, METH_O, "Whether two arrays have elements in common."},
     {"_adopt", adopt, METH_O, "Lets this object refer to another one's array."},
@@ -313,20 +336,29 @@ NDArray& to_array(PyObject* object, const char* who, const char* argument) {
   return array_of(object);
 }
 
-PyObject* wrap(NDArray array) {
+PyObject* wrap(NDArray array, ArrayClass shown_as) {
   const StorageType stype = array.stype();
-  PyTypeObject* const& type = public_types[stype == StorageType::undefined ? 0 : static_cast<int>(stype)];
-  if (!type) [[unlikely]]
+  const bool plain = stype == StorageType::dense || stype == StorageType::undefined;
+  PyTypeObject* type = public_types[stype == StorageType::undefined ? 0 : static_cast<int>(stype)];
+  if (!type) [[unlikely]] {
     package_attribute("ndarray", "NDArray");  // which sets them
+    type = public_types[stype == StorageType::undefined ? 0 : static_cast<int>(stype)];
+  }
+  if (shown_as == ArrayClass::np && plain) {
+    if (!numpy_array_type) [[unlikely]]
+      package_attribute("numpy", "ndarray");
+    type = numpy_array_type;
+  }
   PyObject* self = checked(type->tp_alloc(type, 0));
   ::new (&array_of(self)) NDArray(std::move(array));
   return self;
 }
 
-PyObject* wrap_outputs(std::span<NDArray> arrays) {
-  if (arrays.size() == 1) return wrap(std::move(arrays[0]));
+PyObject* wrap_outputs(std::span<NDArray> arrays, ArrayClass shown_as) {
+  if (arrays.size() == 1) return wrap(std::move(arrays[0]), shown_as);
   Owned list(checked(PyList_New(static_cast<Py_ssize_t>(arrays.size()))));
-  for (size_t i = 0; i < arrays.size(); ++i) PyList_SET_ITEM(list.get(), i, wrap(std::move(arrays[i])));
+  for (size_t i = 0; i < arrays.size(); ++i)
+    PyList_SET_ITEM(list.get(), i, wrap(std::move(arrays[i]), shown_as));
   return list.release();
 }
 

@@ -29,24 +29,28 @@ std::vector<NDArray> to_arrays(const py::list& list, const char* who, const char
   return arrays;
 }
 
-py::list list_of(std::vector<NDArray> arrays) {
+// Array i is shown in the class of object i.
+py::list list_of(std::vector<NDArray> arrays, const py::list& like) {
   py::list list;
-  for (NDArray& array : arrays) list.append(py::reinterpret_steal<py::object>(wrap(std::move(array))));
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const ArrayClass shown_as = class_of(like[i].ptr());
+    list.append(py::reinterpret_steal<py::object>(wrap(std::move(arrays[i]), shown_as)));
+  }
   return list;
 }
 
 // A Python function that computes gradients: it is called on the thread that runs the backward pass.
 class PythonFunction final : public autograd::CustomFunction {
  public:
-  PythonFunction(PyObject* backward, std::string name, size_t num_inputs)
-      : backward_(keep(backward)), name_(std::move(name)), num_inputs_(num_inputs) {}
+  PythonFunction(PyObject* backward, std::string name, size_t num_inputs, ArrayClass shown_as)
+      : backward_(keep(backward)), name_(std::move(name)), num_inputs_(num_inputs), shown_as_(shown_as) {}
 
   std::string name() const override { return name_; }
   std::vector<NDArray> backward(std::span<const NDArray> output_grads, std::span<const NDArray>) override {
     const py::gil_scoped_acquire gil;
     py::tuple args(output_grads.size());
     for (size_t i = 0; i < output_grads.size(); ++i) {
-      args[i] = py::reinterpret_steal<py::object>(wrap(output_grads[i]));
+      args[i] = py::reinterpret_steal<py::object>(wrap(output_grads[i], shown_as_));
     }
     const py::list result = py::reinterpret_borrow<py::function>(backward_.get())(*args);
     std::vector<NDArray> gradients = to_arrays(result, name_.c_str(), "a gradient");
@@ -60,6 +64,7 @@ class PythonFunction final : public autograd::CustomFunction {
   Kept backward_;
   std::string name_;
   size_t num_inputs_;
+  ArrayClass shown_as_;
 };
 
 py::list record_function(const py::object& backward, const std::string& name, const py::list& inputs,
@@ -71,8 +76,10 @@ py::list record_function(const py::object& backward, const std::string& name, co
     array.set_tape(nullptr);
     targets.push_back(&array);
   }
-  autograd::record_custom(runtime(), make_ref<PythonFunction>(backward.ptr(), name, in.size()), in, targets);
-  return list_of(std::move(out));
+  const ArrayClass shown_as = inputs.empty() ? ArrayClass::nd : class_of(inputs[0].ptr());
+  autograd::record_custom(runtime(), make_ref<PythonFunction>(backward.ptr(), name, in.size(), shown_as), in,
+                          targets);
+  return list_of(std::move(out), outputs);
 }
 
 void mark_variables(const py::list& variables, const py::list& gradients,
@@ -93,10 +100,12 @@ void backward(const py::list& heads, const py::list& head_grads, bool retain_gra
 
 py::list grad(const py::list& heads, const py::list& head_grads, const py::list& variables, bool retain_graph,
               bool create_graph, bool train_mode) {
-  return list_of(autograd::grad(
-      runtime(), to_arrays(heads, "grad", "a head"), to_arrays(variables, "grad", "a variable"),
-      to_arrays(head_grads, "grad", "a head gradient"),
-      {.retain_graph = retain_graph, .create_graph = create_graph, .train_mode = train_mode}));
+  return list_of(
+      autograd::grad(runtime(), to_arrays(heads, "grad", "a head"),
+                     to_arrays(variables, "grad", "a variable"),
+                     to_arrays(head_grads, "grad", "a head gradient"),
+                     {.retain_graph = retain_graph, .create_graph = create_graph, .train_mode = train_mode}),
+      variables);
 }
 
 PyObject* recorded_symbol(PyObject*, PyObject* array) {
@@ -107,7 +116,7 @@ PyObject* recorded_symbol(PyObject*, PyObject* array) {
 PyObject* gradient(PyObject* self, PyObject*) {
   return guarded([&] {
     NDArray gradient = autograd::gradient_of(array_of(self));
-    return gradient.is_none() ? Py_NewRef(Py_None) : wrap(std::move(gradient));
+    return gradient.is_none() ? Py_NewRef(Py_None) : wrap(std::move(gradient), class_of(self));
   });
 }
 

@@ -38,9 +38,13 @@ py::list call(const GraphHandle& handle, const py::list& inputs) {
   arrays.reserve(inputs.size());
   for (const py::handle input : inputs)
     arrays.push_back(to_array(input.ptr(), "hybridized block", "an input"));
+  ArrayClass shown_as = ArrayClass::nd;
+  for (const py::handle input : inputs) {
+    if (is_numpy_like(input.ptr())) shown_as = ArrayClass::np;
+  }
   py::list outputs;
   for (NDArray& output : handle.graph->call(arrays))
-    outputs.append(py::reinterpret_steal<py::object>(wrap(std::move(output))));
+    outputs.append(py::reinterpret_steal<py::object>(wrap(std::move(output), shown_as)));
   return outputs;
 }
 

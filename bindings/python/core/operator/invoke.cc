@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/core/operator/invoke.h"
 
-#include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/operator/precision.h"
 #include "bindings/python/core/process/runtime.h"
@@ -23,17 +22,17 @@ NDArrays run(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<
 }  // namespace
 
 PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
-                     std::span<const NDArray* const> in) {
+                     std::span<const NDArray* const> in, ArrayClass shown_as) {
   NDArrays out = run(op, attrs, in);
-  return wrap_outputs(out);
+  return wrap_outputs(out, shown_as);
 }
 
 PyObject* invoke(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
-                 Device device) {
+                 Device device, ArrayClass shown_as) {
   RunOptions options;
   options.device = device;
   NDArrays out = run(op, attrs, in, options);
-  return wrap_outputs(out);
+  return wrap_outputs(out, shown_as);
 }
 
 void invoke_into(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,

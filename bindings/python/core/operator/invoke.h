@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/params.h"
+#include "bindings/python/core/array/ndarray_object.h"
 #include "ndarray/ndarray.h"
 #include "ops/op.h"
 
@@ -15,9 +16,9 @@ namespace loomix::python {
 
 // Runs one operator; new Python arrays for its visible outputs: the only one, or a list.
 PyObject* invoke_one(const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
-                     std::span<const NDArray* const> in);
+                     std::span<const NDArray* const> in, ArrayClass shown_as = ArrayClass::nd);
 PyObject* invoke(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
-                 Device device);
+                 Device device, ArrayClass shown_as = ArrayClass::nd);
 // The same, into arrays that exist.
 void invoke_into(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
                  std::span<NDArray* const> out);

@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@
 #include "bindings/python/core/operator/op_info.h"
 #include "bindings/python/core/process/runtime.h"
 #include "bindings/python/core/symbol/symbol_compose.h"
+#include "bindings/python/core/symbol/symbol_object.h"
+#include "ops/shape_rule.h"
 #include "ops/table.h"
 
 namespace loomix::python {
@@ -189,8 +192,12 @@ PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, Py
       invoke_into(signature.op, attrs, in, out);
       return Py_NewRef(call.out);
     }
-    if (in.empty()) return invoke(signature.op, attrs, in, device_of_call(signature, call));
-    return invoke_one(signature.op, attrs, in);
+    if (in.empty()) {
+      const bool numpy = function_of(self).flavour == OpFlavour::numpy;
+      return invoke(signature.op, attrs, in, device_of_call(signature, call),
+                    numpy ? ArrayClass::np : ArrayClass::nd);
+    }
+    return invoke_one(signature.op, attrs, in, common_class(call.inputs));
   });
 }
 
@@ -201,6 +208,31 @@ PyObject* call_on_symbols(PyObject* self, PyObject* const* args, size_t flags, P
     return compose_symbol(signature, function.name,
                           sort_arguments(signature, args, PyVectorcall_NARGS(flags), kwnames));
   });
+}
+
+// Sets NumPy's rule of shapes for a call.
+class NumpyShapesScope {
+ public:
+  NumpyShapesScope() : before_(ops::exchange_numpy_shapes(true)) {}
+  NumpyShapesScope(const NumpyShapesScope&) = delete;
+  NumpyShapesScope& operator=(const NumpyShapesScope&) = delete;
+  ~NumpyShapesScope() { ops::exchange_numpy_shapes(before_); }
+
+ private:
+  std::optional<bool> before_;
+};
+
+PyObject* call_on_either(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flags) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (is_array(args[i])) break;
+    PyObject* first = args[i];
+    if ((PyList_Check(first) || PyTuple_Check(first)) && PySequence_Fast_GET_SIZE(first) > 0)
+      first = PySequence_Fast_GET_ITEM(first, 0);
+    if (!is_scalar(first) && is_symbol(first)) return call_on_symbols(self, args, flags, kwnames);
+  }
+  const NumpyShapesScope scope;
+  return call_on_arrays(self, args, flags, kwnames);
 }
 
 void function_dealloc(PyObject* self) {
@@ -252,20 +284,22 @@ PyMemberDef kMembers[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunction, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-// op_function(operator, name, module, is_symbol)
+// op_function(operator, name, module, flavour), where the last is the number of an OpFlavour
 PyObject* make_function(PyObject*, PyObject* args) {
   return guarded([&] {
     const char* op_name = nullptr;
     PyObject* name = nullptr;
     PyObject* module = nullptr;
-    int symbol = 0;
-    if (!PyArg_ParseTuple(args, "sUUp", &op_name, &name, &module, &symbol)) throw PythonError{};
+    int flavour = 0;
+    if (!PyArg_ParseTuple(args, "sUUi", &op_name, &name, &module, &flavour)) throw PythonError{};
     const ops::OpDef& op = operators().at(op_name);
     PyObject* self = checked(op_function_type->tp_alloc(op_function_type, 0));
     OpFunction& function = function_of(self);
-    function.vectorcall = symbol ? call_on_symbols : call_on_arrays;
+    static constexpr vectorcallfunc kCalls[] = {call_on_arrays, call_on_symbols, call_on_either};
+    LOOMIX_CHECK(flavour >= 0 && flavour < 3, ValueError, "[op_function] flavour {} is none.", flavour);
+    function.vectorcall = kCalls[flavour];
     function.op = &op;
-    function.flavour = symbol ? OpFlavour::symbol : OpFlavour::array;
+    function.flavour = static_cast<OpFlavour>(flavour);
     function.name = Py_NewRef(name);
     PyUnicode_InternInPlace(&function.name);
     function.module = Py_NewRef(module);

@@ -337,8 +337,9 @@ class HybridBlock(Block):
                     f"its inputs {list(positions)}."
                 )
             self._sources.append(positions[item] if item in positions else params[item])
+        forward, backward = self._bulk_sizes
         self._cached = _core.CachedGraph(
-            out.handle, self.name, self._memory_budget, *self._bulk_sizes, self._inline_limit
+            out.handle, self.name, self._memory_budget, forward, backward, self._inline_limit
         )
         if self._op_hook is not None:
             self._install_hook()

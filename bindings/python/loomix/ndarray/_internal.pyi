@@ -303,6 +303,30 @@ def _arange(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _arctan2(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _bitwise_and(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _bitwise_or(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _bitwise_xor(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _cond(
     *data: NDArray,
     num_outputs: int,
@@ -313,6 +337,12 @@ def _cond(
     name: str | None = None,
 ) -> NDArray | Any: ...
 def _copy(data: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def _copysign(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _crop_assign(
     lhs: NDArray,
     rhs: NDArray,
@@ -418,6 +448,12 @@ def _full(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _gcd(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _grad_add(
     lhs: NDArray,
     rhs: NDArray,
@@ -472,6 +508,12 @@ def _hypot_scalar(
     name: str | None = None,
 ) -> NDArray: ...
 def _identity_with_attr_like_rhs(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _lcm(
     lhs: NDArray,
     rhs: NDArray,
     out: NDArray | list[NDArray] | None = None,
@@ -707,6 +749,72 @@ def _np_cumsum(
     a: NDArray,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _np_reshape(
+    data: NDArray,
+    newshape: int | Sequence[int],
+    reverse: bool = False,
+    order: str = "C",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_arctan2(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_bitwise_and(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_bitwise_or(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_bitwise_xor(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_copysign(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_gcd(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_lcm(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_reshape(
+    data: NDArray,
+    newshape: int | Sequence[int],
+    reverse: bool = False,
+    order: str = "C",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npx_reshape(
+    data: NDArray,
+    newshape: int | Sequence[int],
+    reverse: bool = False,
+    order: str = "C",
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

@@ -68,13 +68,13 @@ class CachedOp:
                 f"[CachedOp] there are no flags {unknown}; expected some of {', '.join(_FLAGS)}."
             )
         self._inputs = sym.list_inputs()
-        sizes = [
+        forward, backward = (
             as_bulk_size("CachedOp", flag, int(given.get(flag, 0)))
             for flag in ("forward_bulk_size", "backward_bulk_size")
-        ]
+        )
         limit = as_whole("CachedOp", "inline_limit", int(given.get("inline_limit", 2)))
         static = str(given.get("static_alloc", False)).lower() in ("1", "true")
-        self._graph = _core.CachedGraph(sym.handle, "cached_op", 0, *sizes, 0 if static else limit)
+        self._graph = _core.CachedGraph(sym.handle, "cached_op", 0, forward, backward, 0 if static else limit)
 
     @property
     def handle(self) -> Any:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from .. import _core, autograd, habits
 from .._arguments import element_type
 from ..base import (
     AssertedTypeError,
-    MXNetNotImplementedError,
     MXNetTypeError,
     MXNetValueError,
     integer_types,
@@ -448,11 +447,15 @@ class NDArray(_Base):
         """The array itself; for code that also handles NumPy-like arrays."""
         return self
 
-    def as_np_ndarray(self) -> NoReturn:
-        """Refused: NumPy-like arrays do not exist yet."""
-        raise MXNetNotImplementedError(
-            "[NDArray.as_np_ndarray] NumPy's interface (mx.np) is planned, but does not exist yet."
-        )
+    def as_np_ndarray(self) -> Any:
+        """The same memory as an array of ``mx.np``."""
+        if self.stype != "default":
+            raise MXNetTypeError(
+                f"[NDArray.as_np_ndarray] the array is stored as {self.stype}; use tostype('default') first."
+            )
+        from ..numpy import ndarray
+
+        return ndarray(self)
 
     _basic_indexing_slice_is_contiguous = staticmethod(_indexing.slice_is_contiguous)
 

@@ -329,6 +329,34 @@ def _arange(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def _arctan2(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _bitwise_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _bitwise_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _bitwise_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def _cond(
     *data: Symbol,
     num_outputs: int,
@@ -340,6 +368,13 @@ def _cond(
 ) -> Symbol: ...
 def _copy(
     data: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _copysign(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
@@ -423,6 +458,13 @@ def _full(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def _gcd(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def _grad_add(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
@@ -485,6 +527,13 @@ def _hypot_scalar(
     **attrs: Any,
 ) -> Symbol: ...
 def _identity_with_attr_like_rhs(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _lcm(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     name: str | None = None,
@@ -671,6 +720,82 @@ def _np_cumsum(
     a: Symbol | None = None,
     axis: int | None = None,
     dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _np_reshape(
+    data: Symbol | None = None,
+    newshape: int | Sequence[int] | None = None,
+    reverse: bool = False,
+    order: str = "C",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_arctan2(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_bitwise_and(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_bitwise_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_bitwise_xor(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_copysign(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_gcd(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_lcm(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_reshape(
+    data: Symbol | None = None,
+    newshape: int | Sequence[int] | None = None,
+    reverse: bool = False,
+    order: str = "C",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npx_reshape(
+    data: Symbol | None = None,
+    newshape: int | Sequence[int] | None = None,
+    reverse: bool = False,
+    order: str = "C",
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

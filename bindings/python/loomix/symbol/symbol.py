@@ -591,9 +591,9 @@ class Symbol(_Base):
         return self
 
     def as_np_ndarray(self) -> NoReturn:
-        """Refused: NumPy-like symbols do not exist yet."""
+        """Refused: there is no `mx.sym.np` yet."""
         raise MXNetNotImplementedError(
-            "[Symbol.as_np_ndarray] NumPy's interface (mx.np) is planned, but does not exist yet."
+            "[Symbol.as_np_ndarray] symbols of NumPy's interface do not exist yet."
         )
 
 

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every file of the front end needs: the operators, arguments as arrays, and the types of results.
+
+``F.name`` is the operator ``name``: on arrays it runs, on symbols it composes a node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from .. import _core
+from ..base import MXNetTypeError, MXNetValueError
+from ..context import Context, as_context, current_context
+
+_BFLOAT16 = "bfloat16"
+FLOATS = ("float16", _BFLOAT16, "float32", "float64")
+_FLOAT_RANK = {"float16": 0, _BFLOAT16: 0, "float32": 1, "float64": 2}
+_INTEGER_RANK = {"bool": -1, "uint8": 0, "int8": 0, "int32": 1, "int64": 2}
+SCALARS = (bool, int, float, onp.generic)
+
+
+class _Operators:
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by those who look into modules
+            raise AttributeError(name)
+        function = _core.op_function(name, name, "loomix.numpy", 2)
+        setattr(self, name, function)
+        return function
+
+
+F: Any = _Operators()
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, _core.NDArrayBase)
+
+
+def is_symbol(value: Any) -> bool:
+    return hasattr(value, "list_arguments") and not is_array(value)
+
+
+def type_name(dtype: Any) -> str:
+    """ "float32", of whatever names a type.
+
+    >>> type_name(int), type_name("f4")
+    ('int64', 'float32')
+    """
+    if isinstance(dtype, str) and (dtype in _FLOAT_RANK or dtype in _INTEGER_RANK):
+        return dtype
+    kind = onp.dtype(_core.numpy_dtype(dtype))
+    return _BFLOAT16 if kind.names else kind.name
+
+
+def name_of_type(array: Any) -> str:
+    return type_name(array.dtype)
+
+
+def is_floating(array: Any) -> bool:
+    return name_of_type(array) in FLOATS
+
+
+def default_float() -> str:
+    return "float32"
+
+
+def promoted(a: str, b: str) -> str:
+    """The type of a result of arrays of two types: MXNet's where it has one, else NumPy's of those that exist here.
+
+    >>> promoted("int64", "float16"), promoted("uint8", "int8"), promoted("bool", "int8")
+    ('float16', 'int32', 'int8')
+    """
+    if a == b:
+        return a
+    if a in FLOATS and b in FLOATS:
+        if {a, b} == {"float16", _BFLOAT16}:
+            return "float32"
+        return a if _FLOAT_RANK[a] > _FLOAT_RANK[b] else b
+    if a in FLOATS or b in FLOATS:
+        return a if a in FLOATS else b
+    if {a, b} == {"uint8", "int8"}:
+        return "int32"
+    return a if _INTEGER_RANK[a] > _INTEGER_RANK[b] else b
+
+
+def with_number(dtype: str, number: Any) -> str:
+    """The type of a result of an array and a Python number, which is weak: it decides no more than that integers become
+    floating beside a float."""
+    if dtype == "bool" and isinstance(number, (bool, onp.bool_)):
+        return dtype
+    if dtype == "bool":
+        return default_float()
+    if isinstance(number, (float, onp.floating)) and dtype not in FLOATS:
+        return default_float()
+    return dtype
+
+
+def common_type(*values: Any) -> str:
+    """The type that arrays and numbers have together."""
+    found = None
+    for value in values:
+        if is_array(value):
+            found = name_of_type(value) if found is None else promoted(found, name_of_type(value))
+    if found is None:
+        return default_float()
+    for value in values:
+        if not is_array(value):
+            found = with_number(found, value)
+    return found
+
+
+def cast(array: Any, dtype: Any) -> Any:
+    if is_symbol(array):
+        return F.Cast(array, dtype=type_name(dtype))
+    name = type_name(dtype)
+    return array if name_of_type(array) == name else F.Cast(array, dtype=name)
+
+
+def floating(array: Any) -> Any:
+    """The array, or the same of the default floating type where it holds integers or booleans."""
+    return array if is_symbol(array) or is_floating(array) else cast(array, default_float())
+
+
+def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np") -> Any:
+    """What came as an argument, as an array of mx.np: NumPy's arrays keep their type, lists and numbers get the
+    default one."""
+    from .multiarray import array, ndarray
+
+    if isinstance(value, ndarray) or is_symbol(value):
+        return value if dtype is None else cast(value, dtype)
+    if is_array(value):
+        value = value.as_np_ndarray()
+        return value if dtype is None else cast(value, dtype)
+    ctx = like.context if is_array(like) else None
+    try:
+        return array(value, dtype=dtype, ctx=ctx)
+    except (TypeError, ValueError) as error:
+        if isinstance(value, (list, tuple, onp.ndarray, *SCALARS)):
+            raise
+        raise MXNetTypeError(
+            f"[{who}] an argument is of type {type(value).__name__}; expected an array, a list or a number."
+        ) from error
+
+
+def arrays_of(values: Any, who: str) -> list[Any]:
+    """A sequence of arrays, of one type."""
+    if is_array(values) and not is_symbol(values):
+        values = list(values)
+    values = [values] if is_symbol(values) else [asarray(value, who=who) for value in values]
+    if not values:
+        raise MXNetValueError(f"[{who}] need at least one array; the sequence is empty.")
+    if any(map(is_symbol, values)):
+        return values
+    kind = common_type(*values)
+    return [cast(value, kind) for value in values]
+
+
+def pair(a: Any, b: Any, who: str) -> tuple[Any, Any]:
+    """Two operands as arrays of one type; a number takes that of the other."""
+    if isinstance(b, SCALARS) and not isinstance(a, SCALARS):
+        a = asarray(a, who=who)
+        return (a, b) if is_symbol(a) else (cast(a, with_number(name_of_type(a), b)), filled((), b, like=a))
+    if isinstance(a, SCALARS) and not isinstance(b, SCALARS):
+        b, a = pair(b, a, who)
+        return a, b
+    a, b = asarray(a, like=b, who=who), asarray(b, like=a, who=who)
+    if is_symbol(a) or is_symbol(b):
+        return a, b
+    kind = common_type(a, b)
+    return cast(a, kind), cast(b, kind)
+
+
+def context_of(ctx: Any) -> Context:
+    return current_context() if ctx is None else as_context(ctx)
+
+
+def filled(shape: Any, number: Any, like: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+    """A new array of one number, of the type and on the device of `like` unless they are given."""
+    if dtype is None:
+        dtype = with_number(name_of_type(like), number) if is_array(like) else default_float()
+    if ctx is None and is_array(like):
+        ctx = like.context
+    return F._full(shape=shape, ctx=context_of(ctx), dtype=type_name(dtype), value=float(number))
+
+
+def into(out: Any, result: Any, who: str = "np") -> Any:
+    """The result, written to `out` unless that is None."""
+    if out is None:
+        return result
+    if not is_array(out):
+        raise MXNetTypeError(f"[{who}] out is of type {type(out).__name__}; expected an array of mx.np.")
+    if out.shape != result.shape:
+        raise MXNetValueError(f"[{who}] out has shape {out.shape}; expected {result.shape}.")
+    F.identity(cast(result, out.dtype), out=out)
+    return out
+
+
+def axes_of(axis: Any, ndim: int, who: str) -> tuple[int, ...]:
+    """The axes that an argument names, from 0 on; all for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    found = tuple(axis_of(item, ndim, who) for item in axes)
+    if len(set(found)) != len(found):
+        raise MXNetValueError(f"[{who}] axis {axis} names an axis twice.")
+    return found
+
+
+def axis_of(axis: Any, ndim: int, who: str) -> int:
+    index = axis.__index__()
+    if not -ndim <= index < ndim:
+        raise MXNetValueError(
+            f"[{who}] axis {index} is out of bounds for an array of {ndim} axes; expected {-ndim} to {ndim - 1}."
+        )
+    return index % ndim
+
+
+def shape_of(shape: Any) -> tuple[int, ...]:
+    from ..ndarray.ndarray import shape_of as checked
+
+    return tuple(int(size) for size in checked(shape))
+
+
+def row_major(order: Any, who: str) -> None:
+    if order not in ("C", "K", "A", None):
+        raise MXNetValueError(f"[{who}] order is {order!r}; expected 'C': arrays are row-major.")
