@@ -91,6 +91,7 @@ _MODULES = {
     "symbol": "symbol",
     "symbol_doc": "symbol_doc",
     "test_utils": "test_utils",
+    "tune": "tune",
     "util": "util",
     "visualization": "visualization",
     "viz": "visualization",

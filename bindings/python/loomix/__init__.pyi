@@ -45,6 +45,7 @@ from . import runtime as runtime
 from . import symbol as symbol
 from . import symbol_doc as symbol_doc
 from . import test_utils as test_utils
+from . import tune as tune
 from . import util as util
 from . import visualization as visualization
 from .attribute import AttrScope as AttrScope

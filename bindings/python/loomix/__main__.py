@@ -25,6 +25,7 @@ COMMANDS = {
     "rec": ("record_files", "lists, checks, shuffles and splits record files"),
     "top": ("top", "shows the nodes of a running cluster, their rates and who is behind"),
     "trace": ("trace", "puts traces of several processes on one timeline"),
+    "tune": ("tune", "searches for good hyper-parameters, and shows what was found"),
     "rec2dir": ("tools", "writes the images of a record file as files"),
     "run": ("run", "runs a script written for MXNet: its mxnet is Loomix"),
     "serve": ("serve", "runs a cluster's scheduler or a server"),
