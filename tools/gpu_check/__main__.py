@@ -16,10 +16,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import packing
 import parts
 import report
-
-import build
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -44,7 +43,7 @@ class Findings:
 
 def run(arguments: argparse.Namespace) -> int:
     findings = Findings(arguments.out, arguments.minutes)
-    environment = build.prepare(ROOT, findings)
+    environment = packing.prepare(ROOT, findings)
     wanted = arguments.parts or list(parts.ALL)
     wrong = 0
     for name in wanted:
@@ -75,7 +74,7 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     if arguments.pack:
-        return build.pack(ROOT, arguments.python)
+        return packing.pack(ROOT, arguments.python)
     if arguments.run:
         return run(arguments)
     print(report.tables(json.loads((arguments.report / "gpu_check.json").read_text())))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is packed here, and how the other machine makes the CUDA module of it.
 
-Packed are a wheel of Loomix that holds the libraries it needs, and the headers that the CUDA sources include. The module itself is compiled
-there: the machine has more cores than a developer's, and its own toolkit.
+Packed are a wheel of Loomix that holds the libraries it needs, and the headers that the CUDA sources include.
+The module itself is compiled there: the machine has more cores than a developer's, and its own toolkit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 FLAGS = ["-std=c++20", "-O2", "-DNDEBUG", "-DFMT_HEADER_ONLY", '-DLOOMIX_VERSION="0.1.0"']
-NVCC_FLAGS = ["--expt-relaxed-constexpr", "--extended-lambda", "-DFMT_USE_CONSTEXPR=1", "--compress-mode=size"]
+NVCC_FLAGS = [
+    "--expt-relaxed-constexpr",
+    "--extended-lambda",
+    "-DFMT_USE_CONSTEXPR=1",
+    "--compress-mode=size",
+]
 LIBRARIES = ["cudart", "cublas", "cublasLt", "cudnn", "cusolver", "cufft", "cusparse", "nccl", "nvrtc"]
 
 
@@ -24,10 +29,17 @@ def pack(root: Path, python: str) -> int:
     folder = root / ".gpu_check"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    environment = {**os.environ, "PYTHON": python, "VENV": f".venv-{Path(python).name.removeprefix('python')}"}
+    environment = {
+        **os.environ,
+        "PYTHON": python,
+        "VENV": f".venv-{Path(python).name.removeprefix('python')}",
+    }
     subprocess.run(["bash", "tools/make_wheel.sh"], cwd=root, env=environment, check=True)
     tag = subprocess.run(
-        [python, "-c", "import sys; print('cp%d%d' % sys.version_info[:2])"], check=True, capture_output=True, text=True
+        [python, "-c", "import sys; print('cp%d%d' % sys.version_info[:2])"],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.strip()
     newest = max((root / "dist").glob(f"*-{tag}-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
     shutil.copy(newest, folder)
@@ -81,22 +93,40 @@ def find_library(name: str, folders: list[Path]) -> Path | None:
 
 def compile_one(root: Path, source: Path, objects: Path, architecture: str) -> tuple[Path, float, str]:
     target = objects / ("_".join(source.relative_to(root).parts) + ".o")
-    includes = [f"-I{root}", f"-isystem{root}/.gpu_check/include", *(f"-isystem{f}" for f in include_folders())]
+    includes = [
+        f"-I{root}",
+        f"-isystem{root}/.gpu_check/include",
+        *(f"-isystem{f}" for f in include_folders()),
+    ]
     if source.suffix == ".cu":
-        command = ["nvcc", *FLAGS, *NVCC_FLAGS, f"-gencode=arch=compute_{architecture},code=sm_{architecture}", "-Xcompiler=-fPIC"]
+        command = [
+            "nvcc",
+            *FLAGS,
+            *NVCC_FLAGS,
+            f"-gencode=arch=compute_{architecture},code=sm_{architecture}",
+            "-Xcompiler=-fPIC",
+        ]
         command += [i.replace("-isystem", "-isystem=") for i in includes]
     else:
         command = ["g++", *FLAGS, "-fPIC", *includes]
     begin = time.monotonic()
     done = subprocess.run([*command, "-c", str(source), "-o", str(target)], capture_output=True, text=True)
-    return target, time.monotonic() - begin, "" if done.returncode == 0 else (done.stdout + done.stderr)[:3000]
+    return (
+        target,
+        time.monotonic() - begin,
+        "" if done.returncode == 0 else (done.stdout + done.stderr)[:3000],
+    )
 
 
 def prepare(root: Path, findings) -> dict[str, str]:
     """Installs the wheel, compiles and links the module; gives the environment in which both are used."""
     work = Path("/tmp/loomix_gpu_check")
     site = work / "site"
-    environment = {**os.environ, "PYTHONPATH": str(site), "LOOMIX_CUDA_LIBRARY": str(work / "libloomix_cuda.so")}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(site),
+        "LOOMIX_CUDA_LIBRARY": str(work / "libloomix_cuda.so"),
+    }
     environment["OMP_NUM_THREADS"] = "4"
     environment["LD_LIBRARY_PATH"] = ":".join(map(str, library_folders()))
     wheel = next((root / ".gpu_check").glob("*.whl"))
