@@ -144,8 +144,8 @@ def test_code_is_marked_so_that_it_runs():
     paths = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     marks = {mark for path in paths for mark, _ in BLOCK.findall(path.read_text(encoding="utf-8"))}
     of_code = {mark for mark in marks if not mark.startswith("{")}  # those are Sphinx's
-    # test_doctests.py runs what is marked `pycon`, and test_c_cpp.py the last three.
-    assert of_code == {"python", "sh", "text", "pycon", "c", "cpp", "cmake"}
+    # test_doctests.py runs what is marked `pycon`, test_c_cpp.py the last three, test_tune.py files like the `toml`.
+    assert of_code == {"python", "sh", "text", "toml", "pycon", "c", "cpp", "cmake"}
 
 
 def body_of(text, name):

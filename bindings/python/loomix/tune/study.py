@@ -38,6 +38,10 @@ class TrialResult:
     seconds : float or None
         From its begin to its end, with the time between a worker that died and the next one.
     error : str or None
+
+    Examples
+    --------
+    >>> [(trial.params, trial.value) for trial in study.trials if trial.state == "complete"]  # doctest: +SKIP
     """
 
     number: int
@@ -62,6 +66,12 @@ class Study:
         What the folder's ``study.json`` holds.
     optuna : optuna.study.Study
         The library's study.
+
+    Examples
+    --------
+    >>> from loomix import tune
+    >>> study = tune.Study("search1")  # doctest: +SKIP
+    >>> study.best.params  # doctest: +SKIP
     """
 
     def __init__(self, folder: str | Path) -> None:

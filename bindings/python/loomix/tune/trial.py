@@ -36,6 +36,14 @@ class Trial:
         Values by steps that were reported, by a worker that died, too.
     lock : int or None
         The file descriptor that holds the trial. Programs that inherit it keep others from taking the trial up.
+
+    Examples
+    --------
+    >>> def objective(trial):
+    ...     for epoch in range(3):
+    ...         value = trial["learning_rate"] * epoch
+    ...         trial.report(value, epoch)
+    ...     return value
     """
 
     def __init__(
