@@ -16,8 +16,7 @@ API = json.loads((HERE / "python_api.json").read_text())
 
 # Parts that are not complete, or not begun.
 LATER = (
-    "contrib.amp", "contrib.quantization", "gluon.contrib.data", "gluon.contrib.estimator", "numpy",
-    "numpy_extension",
+    "contrib.amp", "contrib.quantization", "gluon.contrib.data", "gluon.contrib.estimator",
 )  # fmt: skip
 MODULES = [
     module for module in sorted(API) if not (module + ".").startswith(tuple(f"{part}." for part in LATER))
@@ -30,8 +29,8 @@ DIFFERENT = {
     "MXDataIter.__init__": "a base class, not made from a pointer",
     "_ndarray_cls": "makes arrays from pointers",
     "_new_empty_handle": "makes a pointer",
-    "as_np_ndarray": "NumPy's interface is not there yet",
-    "np_symbol": "NumPy's interface is not there yet",
+    "as_np_ndarray": "symbols of NumPy's interface are not there yet",
+    "np_symbol": "symbols of NumPy's interface are not there yet",
     "potrf": "gives the upper factor, too, by lower=False",
     "requests": "there where it is installed",
 }
