@@ -243,3 +243,31 @@ def test_einsum_is_official_numpys():
         plain = (a, b, c)[: text.count(",") + 1]
         got = np.einsum(text, *(np.array(x, dtype="float64") for x in plain))
         onp.testing.assert_allclose(got.asnumpy(), onp.einsum(text, *plain), rtol=1e-9, atol=1e-12)
+
+
+def test_devices_and_types_of_asarray():
+    x = np.ones((2,))
+    assert np.asarray(x) is x and np.asarray(x, dtype="int32").dtype == onp.int32
+    assert np.asarray(x, ctx=mx.cpu(1)).context == mx.cpu(1)
+    assert np.asarray([1, 2], ctx=mx.cpu(1)).context == mx.cpu(1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: np.around(np.ones((2,)), digits=1),
+        lambda: np.nan_to_num(np.ones((2,)), nam=1),
+        lambda: np.ones((2,)).diag(offset=1),
+        lambda: np.matmul(np.ones((2, 2)), np.ones((2, 2)), batched=True),
+        lambda: np.random.multivariate_normal(np.zeros((2,)), np.eye(2), check_valid="raise"),
+    ],
+)
+def test_arguments_that_nothing_reads_are_refused(call):
+    with pytest.raises((TypeError, ValueError), match="no argument|not supported"):
+        call()
+
+
+def test_draws_are_finite_where_the_uniform_one_is_zero(monkeypatch):
+    monkeypatch.setattr(np.random, "_uniform", lambda shape, dtype, ctx: np.zeros(shape))
+    assert onp.isfinite(np.random.gumbel(size=(3,)).asnumpy()).all()
+    assert onp.isfinite(np.random.logistic(size=(3,)).asnumpy()).all()

@@ -68,9 +68,7 @@ def functions(package: str, namespace: str) -> dict[Any, Any]:
             places.setdefault(space, []).append((short, operator))
         _places[package] = places
     module = f"loomix.{package}.{namespace}"
-    flavour = {"ndarray": 0, "symbol": 1, "numpy": 2}[
-        package
-    ]  # the numbers of OpFlavour in operator/op_function.h
+    flavour = ("ndarray", "symbol", "numpy").index(package)  # OpFlavour in operator/op_function.h
     return {
         short: _core.op_function(operator, short, module, flavour)
         for short, operator in _places[package].get(namespace, [])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as onp
@@ -10,7 +11,19 @@ import numpy as onp
 from ..base import MXNetValueError
 from ..ndarray._exchange import matmul as _matmul
 from . import _elementwise as e
-from ._base import F, arrays_of, asarray, axes_of, cast, floating, into, is_symbol, name_of_type, pair
+from ._base import (
+    F,
+    arrays_of,
+    asarray,
+    axes_of,
+    cast,
+    floating,
+    into,
+    is_symbol,
+    name_of_type,
+    no_more,
+    pair,
+)
 from ._shape import broadcast_to, diagonal, moveaxis, ravel, reshape, stack, transpose
 
 multiply, add, subtract = e.FUNCTIONS["multiply"], e.FUNCTIONS["add"], e.FUNCTIONS["subtract"]
@@ -55,10 +68,11 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
     """The matrix product of the last two axes, for each place of the others."""
+    no_more(kwargs, "np.matmul")
 
     def compute(a: Any, b: Any) -> Any:
         if is_symbol(a):
-            return F.batch_dot(a, b) if kwargs.get("batched") else F.dot(a, b)
+            return F.dot(a, b)
         if a.ndim == 1 and b.ndim == 1:
             return dot(a, b)
         return _matmul(a, b)
@@ -303,7 +317,9 @@ def cov(
 def corrcoef(
     x: Any, y: Any = None, rowvar: bool = True, bias: Any = None, ddof: Any = None, *, dtype: Any = None
 ) -> Any:
-    """The correlation coefficients of variables."""
+    """The correlation coefficients of variables. `bias` and `ddof` cancel out; NumPy deprecates them, too."""
+    if bias is not None or ddof is not None:
+        warnings.warn("np.corrcoef: bias and ddof have no effect.", DeprecationWarning, stacklevel=2)
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c

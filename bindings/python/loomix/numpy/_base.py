@@ -122,7 +122,7 @@ def floating(array: Any) -> Any:
     return array if is_symbol(array) or is_floating(array) else cast(array, default_float())
 
 
-def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np") -> Any:
+def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np", ctx: Any = None) -> Any:
     """What came as an argument, as an array of mx.np: NumPy's arrays keep their type, lists and numbers get the
     default one."""
     from .multiarray import array, ndarray
@@ -132,7 +132,8 @@ def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np") ->
     if is_array(value):
         value = value.as_np_ndarray()
         return value if dtype is None else cast(value, dtype)
-    ctx = like.context if is_array(like) else None
+    if ctx is None and is_array(like):
+        ctx = like.context
     try:
         return array(value, dtype=dtype, ctx=ctx)
     except (TypeError, ValueError) as error:
@@ -220,6 +221,12 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     from ..ndarray.ndarray import shape_of as checked
 
     return tuple(int(size) for size in checked(shape))
+
+
+def no_more(kwargs: Any, who: str) -> None:
+    """Refuses arguments that MXNet's signature lets in and nothing reads."""
+    if kwargs:
+        raise MXNetTypeError(f"[{who}] there is no argument {next(iter(kwargs))!r}.")
 
 
 def row_major(order: Any, who: str) -> None:

@@ -27,6 +27,7 @@ from ._base import (
     is_array,
     is_symbol,
     name_of_type,
+    no_more,
     pair,
     with_number,
 )
@@ -433,6 +434,7 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
 
 def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
     """Rounded to a number of decimals, halves to even digits."""
+    no_more(kwargs, "np.around")
     x = asarray(x, who="np.around")
     if not is_symbol(x) and name_of_type(x) not in FLOATS and decimals >= 0:
         return into(out, F.identity(x), "np.around")
@@ -449,6 +451,7 @@ def nan_to_num(
     """NaN and infinities replaced by numbers: by default 0 and the largest that the type holds."""
     from ._shape import where
 
+    no_more(kwargs, "np.nan_to_num")
     x = asarray(x, who="np.nan_to_num")
     result = x
     if is_symbol(x) or name_of_type(x) in FLOATS:

@@ -21,6 +21,7 @@ from ._base import (
     default_float,
     is_array,
     name_of_type,
+    no_more,
     row_major,
     shape_of,
     type_name,
@@ -287,6 +288,7 @@ class ndarray(_Base):
 
     def diag(self, k: int = 0, **kwargs: Any) -> ndarray:
         """The ``k``-th diagonal of a matrix, or the matrix with this diagonal."""
+        no_more(kwargs, "np.diag")
         return _shape.diag(self, k)
 
     def dot(self, b: Any, out: Any = None) -> ndarray:
@@ -383,9 +385,14 @@ def _plain(values: Any) -> Any:
     return [_plain(v) if isinstance(v, (list, tuple)) else v.asnumpy() if is_array(v) else v for v in values]
 
 
-FUNCTIONS["array"] = array
-FUNCTIONS["asarray"] = lambda a, dtype=None, ctx=None: asarray(a, dtype=dtype)
-FUNCTIONS["asarray"].__name__ = "asarray"
+def _asarray(a: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
+    """The argument itself if it is an array of the type on the device; else a new array."""
+    result = asarray(a, dtype=dtype, ctx=ctx, who="np.asarray")
+    return result if ctx is None else result.as_in_context(context_of(ctx))
+
+
+_asarray.__name__ = _asarray.__qualname__ = "asarray"
+FUNCTIONS.update(array=array, asarray=_asarray)
 
 
 def __getattr__(name: str) -> Any:

@@ -29,6 +29,11 @@ def _uniform(shape: Any, dtype: Any, ctx: Any) -> Any:
     return F._random_uniform(low=0.0, high=1.0, shape=shape, dtype=_type(dtype), ctx=context_of(ctx))
 
 
+def _inside(shape: Any, ctx: Any) -> Any:
+    """Numbers of (0, 1): the logarithm of none is infinite."""
+    return F._maximum_scalar(_uniform(shape, None, ctx), scalar=2.0**-25)
+
+
 def _normal(shape: Any, dtype: Any, ctx: Any) -> Any:
     return F._random_normal(loc=0.0, scale=1.0, shape=shape, dtype=_type(dtype), ctx=context_of(ctx))
 
@@ -108,7 +113,7 @@ def gumbel(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, 
     """Numbers of Gumbel distributions."""
     _positive("gumbel", scale=scale)
     loc, scale = _number(loc), _number(scale)
-    drawn = -F.log(exponential(1.0, _shape(size, loc, scale), ctx))
+    drawn = -F.log(-F.log(_inside(_shape(size, loc, scale), ctx)))
     return into(out, drawn * scale + loc, "np.random.gumbel")
 
 
@@ -116,7 +121,7 @@ def logistic(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None
     """Numbers of logistic distributions."""
     _positive("logistic", scale=scale)
     loc, scale = _number(loc), _number(scale)
-    u = _uniform(_shape(size, loc, scale), None, ctx)
+    u = _inside(_shape(size, loc, scale), ctx)
     return into(out, (F.log(u) - F.log1p(-u)) * scale + loc, "np.random.logistic")
 
 
@@ -242,6 +247,11 @@ def multivariate_normal(
     mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None
 ) -> Any:
     """Vectors of normal distributions with covariances ``cov``."""
+    if check_valid is not None or tol is not None:
+        raise MXNetValueError(
+            "[np.random.multivariate_normal] check_valid and tol are not supported; a covariance that is not positive "
+            "definite is an error."
+        )
     from .linalg import cholesky, matmul
 
     mean, cov = floating_of(mean), floating_of(cov)

@@ -19,15 +19,7 @@ from . import space as spaces
 
 METHODS = ("tpe", "random", "grid")
 PRUNING = (None, "halving", "hyperband", "median")
-_SAME = (
-    "space",
-    "directions",
-    "weights",
-    "method",
-    "pruning",
-    "seed",
-    "name",
-)  # of a search that is taken up
+_SAME = "space directions weights method pruning seed name".split()  # of a search that is taken up
 
 
 @dataclasses.dataclass(frozen=True)
