@@ -22,7 +22,7 @@ class DeviceQueue {
   virtual void* native() = 0;     // cudaStream_t
   virtual void wait_for(
       CompletionToken& token) = 0;  // later work starts after the token; no host thread waits
-  virtual TokenRef record() = 0;    // done when all earlier work is
+  virtual TokenRef record() = 0;    // done when all earlier work is; from any thread
   virtual void copy(void* to, const void* from,
                     size_t bytes) = 0;  // between any two places that the device reaches
 };

@@ -11,8 +11,8 @@ namespace loomix::engine {
 
 // Memory of a task's own for as long as it runs; uninitialised, aligned to 64 bytes. Made in the body of the task, with
 // its context's queue. On hosts it may move to another thread, e.g. with the Completion, and costs no lock as a rule.
-// On a device the memory is reused behind the work that the queue holds when the block dies, which has to be on the
-// worker that issues to the queue.
+// On a device the memory is reused behind the work that the queue holds when the block dies, on whatever thread: a task
+// that ends later, by what a kernel reported, lets its block go there.
 class ScratchBlock {
  public:
   // Where such memory comes from: found once, when a task is prepared.
