@@ -4,7 +4,7 @@
 // adds up, completed first, so that zero proves that nothing was. A push counts itself and then looks at the gate and the
 // bounds; if it may not go it takes its count back and waits, so that neither drains nor other pushes wait for it.
 //
-// A fork shuts the gate and then has every core pass a memory barrier: a push either sees the gate shut, or its count is
+// A fork shuts the gate to all other threads and then has every core pass a memory barrier: a push either sees the gate shut, or its count is
 // seen by the drain that follows. Once that has ended no other thread is inside a push, a wait's task or a completion, so
 // all queues and Vars are whole in the child. A thread may just be counted before it sees the gate; so the child, where
 // nothing is in flight, begins with counts of zero.
@@ -102,6 +102,7 @@ void Admission::admit_slowly(ThreadState& state, const TaskInfo& info) {
   for (;;) {
     const Gate gate = gate_.load(std::memory_order_seq_cst);
     if (gate == Gate::open && has_room(state, info)) return;
+    if (gate == Gate::forking && forker_.load(std::memory_order_relaxed) == &state) return;
     state.pushed.fetch_sub(1, std::memory_order_seq_cst);
     check_usable(gate);
     hold(state, info);
@@ -114,6 +115,7 @@ void Admission::admit_wait(ThreadState& state) {
   while (!state.for_task) {
     const Gate gate = gate_.load(std::memory_order_seq_cst);
     if (gate == Gate::open || gate == Gate::closed) return;
+    if (gate == Gate::forking && forker_.load(std::memory_order_relaxed) == &state) return;
     state.pushed.fetch_sub(1, std::memory_order_seq_cst);
     check_usable(gate);
     {
@@ -239,11 +241,12 @@ bool Admission::close() noexcept {
   return gate != Gate::broken;
 }
 
-bool Admission::shut_for_fork() noexcept {
-  Gate open = Gate::open;
-  const bool was_open = gate_.compare_exchange_strong(open, Gate::forking, std::memory_order_seq_cst);
+bool Admission::shut_for_fork() {
+  forker_.store(&this_thread(), std::memory_order_relaxed);
+  Gate gate = Gate::open;
+  const bool was_open = gate_.compare_exchange_strong(gate, Gate::forking, std::memory_order_seq_cst);
   barrier_on_all_cores();
-  return was_open;
+  return was_open || gate == Gate::forking;
 }
 
 void Admission::open_in_parent() noexcept {

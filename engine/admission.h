@@ -66,8 +66,9 @@ class Admission {
   }
   bool close() noexcept;  // for good; false if the engine is broken
 
-  // Around fork(). `shut_for_fork` says whether the gate was open; pushes that went through it are counted then.
-  bool shut_for_fork() noexcept;
+  // Around fork(). `shut_for_fork` leaves only this thread's pushes through, and says whether the engine is in use still;
+  // pushes that went through the gate are counted then.
+  bool shut_for_fork();
   void lock_for_fork() { threads_mutex_.lock(); }
   void unlock_after_fork() { threads_mutex_.unlock(); }
   void open_in_parent() noexcept;
@@ -102,6 +103,7 @@ class Admission {
   const EngineOptions& options_;
   const uint64_t id_;
   std::atomic<Gate> gate_{Gate::open};
+  std::atomic<const ThreadState*> forker_{nullptr};  // whose pushes pass the gate while it is `forking`
   std::atomic<uint32_t> drain_waiters_{0};
   std::atomic<uint32_t> drain_epoch_{0};
   std::string late_task_;  // in a forked child: why the engine is broken

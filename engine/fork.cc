@@ -90,6 +90,10 @@ void register_for_fork(ThreadedEngine& engine) {
   registry().engines.push_back(&engine);
 }
 
+void quiesce_for_fork(Engine& engine) {
+  if (auto* const threaded = dynamic_cast<ThreadedEngine*>(&engine)) threaded->quiesce_for_fork();
+}
+
 void unregister_for_fork(ThreadedEngine& engine) {
   const std::lock_guard lock(registry().mutex);
   std::erase(registry().engines, &engine);

@@ -203,14 +203,13 @@ std::string ThreadedEngine::track_of(const Task& task, const ThreadState& state)
 
 // ---- fork -------------------------------------------------------------------------------------------------------
 
+void ThreadedEngine::quiesce_for_fork() {
+  if (admission_.shut_for_fork()) drain_for_fork();
+}
+
 std::string ThreadedEngine::prepare_fork() {
-  const bool was_open = admission_.shut_for_fork();
   std::string late;
-  const ThreadState* const own = admission_.known_thread();
-  const bool inside_task =
-      own != nullptr && (own->current.load(std::memory_order_relaxed) != nullptr || own->for_task);
-  const int64_t deadline = int64_t{options_.fork_deadline_ms} * kMillisecond;
-  if (was_open && (inside_task || !drain_for_fork(deadline))) late = unfinished_task();
+  if (admission_.shut_for_fork() && !drain_for_fork()) late = unfinished_task();
   pools_mutex_.lock();
   side_threads_.lock_for_fork();
   admission_.lock_for_fork();
@@ -231,11 +230,13 @@ void ThreadedEngine::unlock_after_fork() noexcept {
   pools_mutex_.unlock();
 }
 
-// What is in flight may need the binding's lock, which the forking thread holds.
-bool ThreadedEngine::drain_for_fork(int64_t timeout_ns) noexcept {
+// What is in flight may need the binding's lock, which the forking thread holds. A task that forks cannot wait for itself.
+bool ThreadedEngine::drain_for_fork() noexcept {
+  const ThreadState& own = admission_.this_thread();
+  if (own.current.load(std::memory_order_relaxed) != nullptr || own.for_task) return false;
   if (admission_.drain(0)) return true;
   const Blocked blocked(options_.block_hook);
-  return admission_.drain(timeout_ns);
+  return admission_.drain(int64_t{options_.fork_deadline_ms} * kMillisecond);
 }
 
 void ThreadedEngine::resume_in_parent() noexcept {

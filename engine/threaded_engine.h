@@ -64,7 +64,9 @@ class alignas(64) ThreadedEngine final : public Engine, public RunsParts, public
   void worker_helps() noexcept;  // before it runs parts of a loop
   void run_from_queue(Task* task, ThreadState& state, RunContext& context);
 
-  // For fork, in this order. The first waits for host work and returns the name of a task that is late, or "".
+  // For fork, in this order. The first is for bindings (see fork.h). The second waits for host work and returns the name of
+  // a task that is late, or "".
+  void quiesce_for_fork();
   std::string prepare_fork();
   void resume_in_parent() noexcept;
   void restart_in_child(const std::string& late_task) noexcept;
@@ -134,7 +136,7 @@ class alignas(64) ThreadedEngine final : public Engine, public RunsParts, public
   void finish_device_work() noexcept;
   std::atomic<WorkerPool*>& pool_slot(Device device, Lane lane);
   std::string unfinished_task();
-  bool drain_for_fork(int64_t timeout_ns) noexcept;
+  bool drain_for_fork() noexcept;
   void unlock_after_fork() noexcept;
 
   const EngineOptions options_;

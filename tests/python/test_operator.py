@@ -719,10 +719,6 @@ def test_children_of_forks():
     assert out.strip() == "4.0"
 
 
-@pytest.mark.skipif(
-    sys.version_info >= (3, 13),
-    reason="a child of Python 3.13 has hung where other threads import during the fork; not understood yet",
-)
 def test_forks_while_other_threads_call():
     """The child gets whole arrays, or an error that says why not; neither process hangs."""
     out = run(

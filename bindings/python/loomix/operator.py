@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 # A fork finishes what is in flight; what these operators need of Python's own locks is free only before it begins.
-os.register_at_fork(before=_core.finish_before_fork)
+os.register_at_fork(before=_core.quiesce_for_fork)
 
 
 class CustomOp:

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "engine/fork.h"
 #include "engine/trace.h"
 #include "tests/cpp/engine/child.h"
 
@@ -132,6 +133,31 @@ TEST(Fork, PushesThatWaitForRoomDoNotCount) {
   for (auto& pusher : pushers) pusher.join();
   engine->wait_all();
   EXPECT_EQ(ran, 200);
+}
+
+// A binding calls this before the fork takes locks that tasks may need.
+TEST(Fork, OnlyTheCallerPushesOnceItIsQuiet) {
+  const auto engine = make_threaded_engine({.workers = 1, .inline_cost_ns = 0});
+  const VarRef var = engine->new_var();
+  std::atomic<int> ran{0};
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) engine->push({}, {}, [&](RunContext&) { ++ran; });
+  });
+  while (ran < 100) std::this_thread::yield();
+  quiesce_for_fork(*engine);
+  const int before = ran;
+  const Tag tag{var.get(), Access::write};
+  int own = 0;
+  engine->push({}, {&tag, 1}, [&](RunContext&) { own = 1; });
+  engine->wait(*var);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(ran, before);
+  EXPECT_EQ(in_child([&] { return own == 1 && ran == before ? 0 : 1; }), 0);
+  while (ran == before) std::this_thread::yield();
+  stop = true;
+  other.join();
+  engine->wait_all();
 }
 
 TEST(Fork, WaitsInABrokenChildThrow) {

@@ -19,6 +19,7 @@
 #include "bindings/python/core/kept.h"
 #include "bindings/python/core/process/source_line.h"
 #include "engine/exit.h"
+#include "engine/fork.h"
 #include "io/image_ops/image_ops.h"
 #include "ops/shape_rule.h"
 #include "ops/table.h"
@@ -91,10 +92,11 @@ PyObject* wait_all(PyObject*, PyObject*) {
 }
 
 // Runs before a fork, while Python's own locks are still free: operators written in Python may need them.
-PyObject* finish_before_fork(PyObject*, PyObject*) {
-  constexpr int kDeadlineMs = 10'000;  // as for the fork itself, which names what is late
-  if (Runtime* runtime = running.load()) runtime->engine().drain(kDeadlineMs);
-  return Py_NewRef(Py_None);
+PyObject* quiesce_for_fork(PyObject*, PyObject*) {
+  return guarded([&] {
+    if (Runtime* runtime = running.load()) engine::quiesce_for_fork(runtime->engine());
+    return Py_NewRef(Py_None);
+  });
 }
 
 // Whether the program ends by a Ctrl-C that it did not catch. An interactive one has outlived those that it remembers.
@@ -234,7 +236,7 @@ PyMethodDef kProcessFunctions[] = {
     {"waitall", wait_all, METH_NOARGS, nullptr},
     {"shutdown", shutdown, METH_NOARGS, nullptr},
     {"set_exit_status", set_exit_status, METH_O, nullptr},
-    {"finish_before_fork", finish_before_fork, METH_NOARGS, nullptr},
+    {"quiesce_for_fork", quiesce_for_fork, METH_NOARGS, nullptr},
     {"numpy_dtype", numpy_dtype_of, METH_O, nullptr},
     {"dtype_number", dtype_number, METH_O, nullptr},
     {"same_dtype", as_method(same_dtype), METH_FASTCALL, nullptr},
