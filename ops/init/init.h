@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "ops/elemwise/elemwise.h"
 
 // Operators that make arrays from their attributes alone.
@@ -8,6 +11,28 @@ namespace loomix::ops {
 
 inline constexpr std::initializer_list<DType> kEyeTypes = {
     DType::float32, DType::float64, DType::float16, DType::uint8, DType::int32, DType::int8, DType::int64};
+
+// begin, begin + step, ... as MXNet computes them: for integers both lose their fractions, and float32 is rounded after each
+// operation. Products of two float32 are exact in double, so no compiler can fuse them with the sum.
+class EvenSteps {
+ public:
+  EvenSteps(double begin, double step, DType dtype)
+      : single_(dtype == DType::float32),
+        begin_(is_floating(dtype) ? begin : std::trunc(begin)),
+        step_(is_floating(dtype) ? step : std::trunc(step)),
+        single_begin_(static_cast<float>(begin)),
+        single_step_(static_cast<float>(step)) {}
+  constexpr double operator()(int64_t i) const {
+    if (!single_) return begin_ + static_cast<double>(i) * step_;
+    const double product = static_cast<double>(static_cast<float>(i)) * static_cast<double>(single_step_);
+    return static_cast<double>(single_begin_) + static_cast<double>(static_cast<float>(product));
+  }
+
+ private:
+  bool single_;
+  double begin_, step_;
+  float single_begin_, single_step_;  // of their own: g++ 12 loses the rounding of doubles in pairs
+};
 
 // _zeros and _ones.
 struct FillParams {
@@ -81,6 +106,19 @@ struct LinspaceParams {
     f("ctx", &LinspaceParams::ctx, "Device of the output, as cpu(0); only for imperative calls.");
     f("dtype", &LinspaceParams::dtype, "Type of the output.").dtypes(kArrayDTypes);
   }
+};
+
+// Element i of _linspace.
+class Linspace {
+ public:
+  explicit Linspace(const LinspaceParams& p)
+      : begin_(p.start),
+        span_(p.stop - p.start),
+        steps_(static_cast<double>(std::max<int64_t>(p.endpoint ? p.num - 1 : p.num, 1))) {}
+  constexpr double operator()(int64_t i) const { return begin_ + span_ * (static_cast<double>(i) / steps_); }
+
+ private:
+  double begin_, span_, steps_;
 };
 
 struct EyeParams {

@@ -3,7 +3,6 @@
 #include "ops/table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "ops/elemwise/apply.h"
@@ -30,25 +29,14 @@ void set_value_cpu(const SetValueParams& p, const KernelArgs& args) {
 }
 void full_cpu(const FullParams& p, const KernelArgs& args) { apply_fill(p.value, args.out[0], args); }
 
-// begin, begin + step, ...; both are numbers of the output's type, so those of integers lose their fractions.
-void even_steps(const KernelArgs& args, int repeat, double begin, double step) {
-  if (!is_floating(args.out[0].dtype)) begin = std::trunc(begin), step = std::trunc(step);
-  progression(args, repeat, [=](int64_t i) { return begin + static_cast<double>(i) * step; });
-}
-
 void arange_cpu(const RangeParams& p, const KernelArgs& args) {
-  even_steps(args, p.repeat, p.stop || p.infer_range ? p.start : 0.0, p.step);
+  progression(args, p.repeat, EvenSteps(p.stop || p.infer_range ? p.start : 0.0, p.step, args.out[0].dtype));
 }
 
-void linspace_cpu(const LinspaceParams& p, const KernelArgs& args) {
-  const double steps = static_cast<double>(std::max<int64_t>(p.endpoint ? p.num - 1 : p.num, 1));
-  progression(args, 1, [=, begin = p.start, span = p.stop - p.start](int64_t i) {
-    return begin + span * (static_cast<double>(i) / steps);
-  });
-}
+void linspace_cpu(const LinspaceParams& p, const KernelArgs& args) { progression(args, 1, Linspace(p)); }
 
 void arange_like_cpu(const ArangeLikeParams& p, const KernelArgs& args) {
-  even_steps(args, p.repeat, p.start, p.step);
+  progression(args, p.repeat, EvenSteps(p.start, p.step, args.out[0].dtype));
 }
 
 void eye_cpu(const EyeParams& p, const KernelArgs& args) {

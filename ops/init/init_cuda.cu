@@ -21,30 +21,25 @@ void set_value_cuda(const SetValueParams& p, const KernelArgs& args) {
 }
 void full_cuda(const FullParams& p, const KernelArgs& args) { fill(args.out[0], p.value, stream_of(args)); }
 
-// Element i is first + (i / repeat / steps) span: the order of operations is the host's.
-__global__ void progress(int64_t count, Divider repeat, double first, double span, double steps,
-                         MutableAnyArray y) {
-  for (const int64_t i : own_items(count)) {
-    const double place = static_cast<double>(repeat.quotient(i)) / steps;
-    y.set(i, first + span * place);
-  }
+// Element i is value(i / repeat).
+template <class Value>
+__global__ void progress(int64_t count, Divider repeat, Value value, MutableAnyArray y) {
+  for (const int64_t i : own_items(count)) y.set(i, value(repeat.quotient(i)));
 }
 
-void progression(const KernelArgs& args, int repeat, double first, double span, double steps) {
+template <class Value>
+void progression(const KernelArgs& args, int repeat, Value value) {
   const TensorView& out = args.out[0];
-  launch(progress, grid_for(out.size()), stream_of(args), out.size(), Divider(repeat), first, span, steps,
+  launch(progress<Value>, grid_for(out.size()), stream_of(args), out.size(), Divider(repeat), value,
          MutableAnyArray(out));
 }
 
 void arange_cuda(const RangeParams& p, const KernelArgs& args) {
-  progression(args, p.repeat, p.stop || p.infer_range ? p.start : 0.0, p.step, 1);
+  progression(args, p.repeat, EvenSteps(p.stop || p.infer_range ? p.start : 0.0, p.step, args.out[0].dtype));
 }
-void linspace_cuda(const LinspaceParams& p, const KernelArgs& args) {
-  progression(args, 1, p.start, p.stop - p.start,
-              static_cast<double>(std::max<int64_t>(p.endpoint ? p.num - 1 : p.num, 1)));
-}
+void linspace_cuda(const LinspaceParams& p, const KernelArgs& args) { progression(args, 1, Linspace(p)); }
 void arange_like_cuda(const ArangeLikeParams& p, const KernelArgs& args) {
-  progression(args, p.repeat, p.start, p.step, 1);
+  progression(args, p.repeat, EvenSteps(p.start, p.step, args.out[0].dtype));
 }
 
 __global__ void put_diagonal(int64_t count, Divider columns, int64_t shift, MutableAnyArray y) {

@@ -119,6 +119,14 @@ def test_arange_of_integers_steps_by_integers(dtype):
     assert nd.arange(2**24 - 1, 2**24 + 2, dtype="int64").asnumpy().tolist() == [2**24 - 1, 2**24, 2**24 + 1]
 
 
+def test_arange_of_float32_rounds_as_mxnet_does():
+    """Each product and each sum is rounded to float32."""
+    step, count = np.float32(0.1), 10_000
+    expected = np.float32(0.5) + np.arange(count, dtype=np.float32) * step
+    np.testing.assert_array_equal(nd.arange(0.5, 1000.5, 0.1).asnumpy(), expected)
+    assert nd.arange(1, 0, -0.3).asnumpy()[3] == np.float32(1) - np.float32(0.3) * np.float32(3)
+
+
 def test_sparse_embedding_takes_deterministic():
     weight = image(3, 2)
     found = nd.contrib.SparseEmbedding(
