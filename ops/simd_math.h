@@ -4,9 +4,11 @@
 #include <cmath>
 
 // For *_simd.cc files only. Declares glibc's vector variants (libmvec), which <math.h> shows under -ffast-math only, so
-// that loops over these functions vectorise while NaN and infinity keep their meaning.
+// that loops over these functions vectorise while NaN and infinity keep their meaning. Only those for x86-64 are complete: other
+// processors call the functions one by one.
 // `Math` is what functors of *_functors.h are instantiated with here: as a type of this namespace it keeps their code of
 // one instruction set apart from that of the others. No inline code of these files is shared between instruction sets.
+#if defined(__x86_64__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls"
 extern "C" {
@@ -100,6 +102,7 @@ double pow(double, double) noexcept;
 double hypot(double, double) noexcept;
 }
 #pragma GCC diagnostic pop
+#endif
 
 namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 

@@ -92,15 +92,20 @@ std::vector<std::pair<std::string, bool>> operators_without_kernel() {
 }
 
 // Kernels are compiled for several levels of instructions; those of the processor count.
+#if defined(__x86_64__)
+#define LOOMIX_HAS_X86(feature) (__builtin_cpu_supports(feature) != 0)
+#else
+#define LOOMIX_HAS_X86(feature) false
+#endif
 void add_instructions(py::dict& features) {
-  features["CPU_SSE"] = __builtin_cpu_supports("sse") != 0;
-  features["CPU_SSE2"] = __builtin_cpu_supports("sse2") != 0;
-  features["CPU_SSE3"] = __builtin_cpu_supports("sse3") != 0;
-  features["CPU_SSE4_1"] = __builtin_cpu_supports("sse4.1") != 0;
-  features["CPU_SSE4_2"] = __builtin_cpu_supports("sse4.2") != 0;
-  features["CPU_SSE4A"] = __builtin_cpu_supports("sse4a") != 0;
-  features["CPU_AVX"] = __builtin_cpu_supports("avx") != 0;
-  features["CPU_AVX2"] = __builtin_cpu_supports("avx2") != 0;
+  features["CPU_SSE"] = LOOMIX_HAS_X86("sse");
+  features["CPU_SSE2"] = LOOMIX_HAS_X86("sse2");
+  features["CPU_SSE3"] = LOOMIX_HAS_X86("sse3");
+  features["CPU_SSE4_1"] = LOOMIX_HAS_X86("sse4.1");
+  features["CPU_SSE4_2"] = LOOMIX_HAS_X86("sse4.2");
+  features["CPU_SSE4A"] = LOOMIX_HAS_X86("sse4a");
+  features["CPU_AVX"] = LOOMIX_HAS_X86("avx");
+  features["CPU_AVX2"] = LOOMIX_HAS_X86("avx2");
 }
 
 // MXNet's names in its order, then our own.
@@ -114,7 +119,7 @@ py::dict features() {
   add_instructions(features);
   features["OPENMP"] = engine::omp_threads() > 0;
   features["SSE"] = features["CPU_SSE"];
-  features["F16C"] = __builtin_cpu_supports("f16c") != 0;
+  features["F16C"] = LOOMIX_HAS_X86("f16c");
   features["JEMALLOC"] = false;
   features["BLAS_OPEN"] = true;  // linked by every build
   for (const char* name : {"BLAS_ATLAS", "BLAS_MKL", "BLAS_APPLE"}) features[name] = false;
