@@ -221,9 +221,7 @@ int MXPredPartialForward(PredictorHandle handle, int step, int* step_left) {
   return guarded([&] {
     not_null(step_left, "step_left");
     LOOMIX_CHECK(step >= 0, ValueError, "[MXPredPartialForward] step is {}; expected 0 or more.", step);
-    const auto predictor = predictors().at(handle);
-    if (step == 0) predictor->forward();
-    *step_left = 0;
+    *step_left = predictors().at(handle)->forward_step(step);
   });
 }
 

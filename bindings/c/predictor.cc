@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "symbol/symbol_node.h"
 
 namespace loomix::c {
 namespace {
@@ -192,6 +193,12 @@ void Predictor::forward() {
   ran_ = false;
   network_->run();
   ran_ = true;
+}
+
+int Predictor::forward_step(int step) {
+  const int last = static_cast<int>(depth_first(model_->symbol().outputs()).size()) - 1;
+  if (step == last) forward();
+  return std::max(last - step, 0);
 }
 
 void Predictor::check_output(size_t index) const {

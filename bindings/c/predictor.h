@@ -49,6 +49,8 @@ class Predictor {
 
   void set_input(std::string_view name, const void* data, size_t size);
   void forward();
+  int forward_step(
+      int step);  // a step for each node of the network, the last one predicts; how many are left after it
   void copy_output(size_t index, void* data, size_t size);
   std::span<const uint32_t> output_shape(size_t index) const;
   DType output_type(size_t index) const;

@@ -68,7 +68,8 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const mx_float* data
 /* Predicts; the outputs are there when it returns. */
 int MXPredForward(PredictorHandle handle);
 
-/* A prediction in steps, numbered from 0, until `step_left` is 0. A compiled model is one step. */
+/* A prediction in steps, numbered from 0, until `step_left` is 0: as many as the network has nodes, as in MXNet. A compiled
+ * model has operators of its own, so all is computed in the last step. Steps beyond it do nothing. */
 int MXPredPartialForward(PredictorHandle handle, int step, int* step_left);
 
 /* Copies an output of the last prediction; `size` and `data` as for MXPredSetInput. */
