@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ functions that compose operators: bindings/cpp/include/loomix/cpp/op.h.
+"""The C++ functions that compose operators, bindings/cpp/include/loomix/cpp/op.h, and those that run them, loomix/nn/ops.h.
 
 For each operator there is a function with a name for the node, and one without. Inputs come first, then the
 parameters that have no default, then the others, as in MXNet's cpp-package. Where the last inputs may be missing (an
@@ -230,4 +230,85 @@ def header(spaces):
         + "\n"
         + "\n".join(bodies)
         + "\n}  // namespace names\n}  // namespace loomix::cpp\n"
+    )
+
+
+# What a parameter is in a struct of nn/ops.h: left out, it is what the operator has anyway.
+_FIELDS = {
+    "int": "std::optional<int64_t> NAME = {};",
+    "long": "std::optional<int64_t> NAME = {};",
+    "float": "std::optional<double> NAME = {};",
+    "real_t": "std::optional<double> NAME = {};",
+    "double": "std::optional<double> NAME = {};",
+    "boolean": "std::optional<bool> NAME = {};",
+    "string": "const char* NAME = nullptr;",
+    "Shape(tuple)": "Shape NAME = {};",
+    "Shape": "Shape NAME = {};",
+    "tuple of <long>": "Shape NAME = {};",
+    "tuple of <float>": "std::vector<double> NAME = {};",
+    "tuple of <double>": "std::vector<double> NAME = {};",
+}
+
+
+def _field(param):
+    if param["options"]:
+        values = ", ".join(value for value in param["options"] if value != "None")
+        return f"const char* {_identifier(param['name'])} = nullptr;  // {values}"
+    kind = param["type"].split(" or None")[0].split(" (")[0]
+    text = _FIELDS[kind].replace("NAME", _identifier(param["name"]))
+    return f"{text}  // {param['default']}" if param["default"] not in ("", "None", "()") else text
+
+
+def _run_function(name, info, operators):
+    """A function that runs an operator on arrays, and the struct of its parameters before its first name."""
+    operator = info["name"]
+    struct = _camel(operator.lstrip("_")) + "Params"
+    params = [param for param in info["params"] if param["name"] != info["variadic"]]
+    text = f"// {_first_sentence(info['doc'])}\n"
+    if params and operator not in operators:
+        fields = "".join(f"  {_field(param)}\n" for param in params)
+        text += f"struct {struct} {{\n{fields}}};\n"
+    operators.add(operator)
+    arguments, calls = [], []
+    for item in info["inputs"]:
+        argument = _identifier(item["name"])
+        if info["variadic"] and item is info["inputs"][-1]:
+            arguments.append(f"const Arrays& {argument}")
+            calls.append(f".in({argument})")
+            if info["variadic"] in [param["name"] for param in info["params"]]:
+                calls.append(f'.set("{info["variadic"]}", static_cast<int64_t>({argument}.size()))')
+            continue
+        missing = " = {}" if item["optional"] else ""
+        arguments.append(f"const Array& {argument}{missing}")
+        calls.append(f".in({argument})")
+    if params:
+        arguments.append(f"const {struct}& params = {{}}")
+        calls += [f'.give("{param["name"]}", params.{_identifier(param["name"])})' for param in params]
+    many = len(info["outputs"]) != 1
+    call = "".join(calls)
+    return (
+        f"{text}inline {'Arrays' if many else 'Array'} {name}({', '.join(arguments)}) {{\n"
+        f'  return detail::Call("{operator}"){call}.{"run_all" if many else "run"}();\n}}\n'
+    )
+
+
+def run_header(spaces):
+    """The text of nn/ops.h."""
+    operators = set()
+    bodies = []
+    for space, namespace in NAMESPACES.items():
+        text = "".join(
+            _run_function(_identifier(name), info, operators)
+            for name, info in sorted(spaces.get(space, {}).items())
+            if not info["any_keywords"] and not name.startswith("_")
+        )
+        bodies.append(f"namespace {namespace} {{\n{text}}}  // namespace {namespace}\n" if namespace else text)
+    return (
+        "// SPDX-License-Identifier: Apache-2.0\n"
+        "// Written by tools/generate_ops.py from the operator table.\n"
+        "// clang-format off\n"
+        "#pragma once\n\n"
+        '#include "loomix/nn/array.h"\n\n'
+        "// All operators, with parameters by name: op::Convolution(x, weight, bias, {.kernel = {3, 3}, .num_filter = 8}).\n"
+        "namespace loomix::nn::op {\n\n" + "\n".join(bodies) + "\n}  // namespace loomix::nn::op\n"
     )

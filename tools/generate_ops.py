@@ -21,7 +21,7 @@ from loomix import _core, _operators
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bindings" / "python" / "loomix"
 OPERATOR_PAGES = ROOT / "docs" / "operators"
-CPP_OPERATORS = ROOT / "bindings" / "cpp" / "include" / "loomix" / "cpp" / "op.h"
+CPP_HEADERS = ROOT / "bindings" / "cpp" / "include" / "loomix"
 
 ITERATORS = ("ImageRecordIter", "ImageDetRecordIter")
 NAMESPACES = ("op", "linalg", "contrib", "image", "random", "sparse", "_internal")
@@ -192,7 +192,8 @@ def files():
     spaces = collect()
     result = operator_pages.documents(OPERATOR_PAGES, spaces)
     result[PACKAGE / "io" / "_generated_options.pyi"] = options_file()
-    result[CPP_OPERATORS] = cpp_operators.header(spaces)
+    result[CPP_HEADERS / "cpp" / "op.h"] = cpp_operators.header(spaces)
+    result[CPP_HEADERS / "nn" / "ops.h"] = cpp_operators.run_header(spaces)
     for package in ("ndarray", "symbol"):
         result[PACKAGE / package / "_generated_methods.pyi"] = methods_file(package)
         for space in filter(spaces.get, NAMESPACES):

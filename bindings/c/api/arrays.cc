@@ -5,6 +5,7 @@
 #include "bindings/c/guard.h"
 #include "ndarray/array_file.h"
 #include "ndarray/copy.h"
+#include "ndarray/dlpack.h"
 #include "symbol/autograd/tape.h"
 
 using namespace loomix;     // NOLINT: the functions below are outside of all namespaces
@@ -171,6 +172,22 @@ int LoomixArrayReshape(LoomixArray array, const LoomixShape* shape, LoomixArray*
     const auto object = find<ArrayObject>(array);
     check_dense(object->array, "LoomixArrayReshape");
     *out = add_array(object->array.reshape(whole_shape(object->array, shape)));
+  });
+}
+
+int LoomixArrayToDLPack(LoomixArray array, void** tensor) {
+  return guarded([&] {
+    not_null(tensor, "LoomixArrayToDLPack", "tensor");
+    *tensor = to_dlpack(find<ArrayObject>(array)->array);
+  });
+}
+
+int LoomixArrayFromDLPack(void* tensor, LoomixArray* out) {
+  return guarded([&] {
+    constexpr const char* kWho = "LoomixArrayFromDLPack";
+    not_null(out, kWho, "out");
+    auto* const given = static_cast<DLManagedTensor*>(not_null(tensor, kWho, "tensor"));
+    *out = add_array(from_dlpack(running().engine(), given));
   });
 }
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <thread>
 
-#include "bindings/c/handles.h"
+#include "bindings/c/api/handle_table.h"
 #include "bindings/c/process.h"
 
 namespace loomix::c {
@@ -18,8 +18,8 @@ static_assert(LOOMIX_INT64 == static_cast<int>(DType::int64) &&
               LOOMIX_BFLOAT16 == static_cast<int>(DType::bfloat16));
 
 // Never deleted: a program may exit while other threads call.
-Handles<Object>& objects() {
-  static Handles<Object>& all = *std::make_unique<Handles<Object>>("handle").release();
+HandleTable<Object>& objects() {
+  static HandleTable<Object>& all = *std::make_unique<HandleTable<Object>>().release();
   return all;
 }
 

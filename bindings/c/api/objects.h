@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -57,9 +58,9 @@ void remove_object(void* handle);
 template <class T>
 std::shared_ptr<T> find(void* handle) {
   std::shared_ptr<Object> object = find_object(handle, T::kKind);
-  auto found = std::dynamic_pointer_cast<T>(object);
-  if (!found) throw_wrong_kind(*object, T::kKind);
-  return found;
+  const Object& known = *object;
+  if (typeid(known) != typeid(T)) throw_wrong_kind(known, T::kKind);
+  return std::static_pointer_cast<T>(std::move(object));
 }
 
 inline LoomixArray add_array(NDArray array) {

@@ -32,19 +32,59 @@ Ref<const AttrsBase> parse(const ops::OpDef& op, TextPairs parameters, size_t in
   return running().table().parse(op, parameters);
 }
 
-void run_into(const ops::OpDef& op, const Ref<const AttrsBase>& attrs, std::span<const NDArray* const> in,
-              Device device, std::span<const LoomixArray> handles) {
-  std::vector<std::shared_ptr<ArrayObject>> objects;
-  std::vector<NDArray*> out;
-  for (const LoomixArray handle : handles) {
-    objects.push_back(find<ArrayObject>(handle));
-    out.push_back(&objects.back()->array);
-  }
-  if (autograd::is_recording()) autograd::check_not_recorded(op, out);
+// An operator whose parameters are read.
+struct OperatorObject final : Object {
+  static constexpr const char* kKind = "an operator";
+  OperatorObject(const ops::OpDef& def, Ref<const AttrsBase> parsed, Device where)
+      : op(def), attrs(std::move(parsed)), device(where) {}
+  const char* kind() const override { return kKind; }
+  const ops::OpDef& op;
+  const Ref<const AttrsBase> attrs;
+  const Device device;
+};
+
+OperatorObject prepare(const char* name, size_t inputs, const LoomixPairs* parameters, const char* who) {
+  const ops::OpDef& op = operator_at(not_null(name, who, "name"));
+  LOOMIX_CHECK(!op.hidden, KeyError, "[{}] operator '{}' is not for users.", who, name);
+  const TextPairs pairs = to_pairs(parameters, who);
+  const Device device = device_of(pairs);
+  return {op, parse(op, pairs, inputs), device};
+}
+
+using Objects = InlineVector<std::shared_ptr<ArrayObject>, 4>;
+
+Objects find_arrays(size_t count, const LoomixArray* handles, const char* who) {
+  if (count > 0) not_null(handles, who, "a list of arrays");
+  Objects objects;
+  for (size_t i = 0; i < count; ++i) objects.push_back(find<ArrayObject>(handles[i]));
+  return objects;
+}
+
+void run(const OperatorObject& call, size_t inputs, const LoomixArray* arrays, size_t* count,
+         const LoomixArray** outputs, const char* who) {
+  not_null(count, who, "count");
+  not_null(outputs, who, "outputs");
+  const Objects in = find_arrays(inputs, arrays, who);
+  InlineVector<const NDArray*, 4> from;
+  for (const auto& object : in) from.push_back(&object->array);
+  const std::span<const NDArray* const> sources(from.data(), from.size());
   RunOptions options;
-  options.out = out;
-  options.device = device;
-  run_node(running(), op, attrs, in, options);
+  options.device = call.device;
+  if (!*outputs) {
+    const NDArrays made = run_node(running(), call.op, call.attrs, sources, options);
+    *outputs = answer_arrays({made.data(), made.size()});
+    *count = made.size();
+    return;
+  }
+  const auto visible = static_cast<size_t>(call.op.count_visible_outputs(*call.attrs));
+  LOOMIX_CHECK(*count == visible, ValueError, "[{}] got {} arrays to write to; it has {} outputs.",
+               call.op.name, *count, visible);
+  const Objects objects = find_arrays(*count, *outputs, who);
+  InlineVector<NDArray*, 4> out;
+  for (const auto& object : objects) out.push_back(&object->array);
+  options.out = {out.data(), out.size()};
+  if (autograd::is_recording()) autograd::check_not_recorded(call.op, options.out);
+  run_node(running(), call.op, call.attrs, sources, options);
 }
 
 }  // namespace
@@ -89,28 +129,22 @@ int LoomixOperatorInvoke(const char* name, size_t inputs, const LoomixArray* arr
                          const LoomixPairs* parameters, size_t* count, const LoomixArray** outputs) {
   return guarded([&] {
     constexpr const char* kWho = "LoomixOperatorInvoke";
-    not_null(count, kWho, "count");
-    not_null(outputs, kWho, "outputs");
-    const ops::OpDef& op = operator_at(not_null(name, kWho, "name"));
-    LOOMIX_CHECK(!op.hidden, KeyError, "[{}] operator '{}' is not for users.", kWho, name);
-    const std::vector<NDArray> in = to_arrays(inputs, arrays, kWho);
-    std::vector<const NDArray*> pointers;
-    for (const NDArray& array : in) pointers.push_back(&array);
-    const TextPairs pairs = to_pairs(parameters, kWho);
-    const Device device = device_of(pairs);
-    const Ref<const AttrsBase> attrs = parse(op, pairs, inputs);
-    if (*outputs) {
-      const std::span given(*outputs, *count);
-      const auto visible = static_cast<size_t>(op.count_visible_outputs(*attrs));
-      LOOMIX_CHECK(given.size() == visible, ValueError, "[{}] got {} arrays to write to; it has {} outputs.",
-                   op.name, given.size(), visible);
-      return run_into(op, attrs, pointers, device, given);
-    }
-    RunOptions options;
-    options.device = device;
-    const NDArrays made = run_node(running(), op, attrs, pointers, options);
-    const LoomixArray* const list = answer_arrays({made.data(), made.size()});
-    *count = made.size();
-    *outputs = list;
+    run(prepare(name, inputs, parameters, kWho), inputs, arrays, count, outputs, kWho);
   });
+}
+
+int LoomixOperatorPrepare(const char* name, size_t inputs, const LoomixPairs* parameters,
+                          LoomixOperator* out) {
+  return guarded([&] {
+    constexpr const char* kWho = "LoomixOperatorPrepare";
+    not_null(out, kWho, "out");
+    auto made = std::make_shared<OperatorObject>(prepare(name, inputs, parameters, kWho));
+    *out = static_cast<LoomixOperator>(add_object(std::move(made)));
+  });
+}
+
+int LoomixOperatorRun(LoomixOperator prepared, size_t inputs, const LoomixArray* arrays, size_t* count,
+                      const LoomixArray** outputs) {
+  return guarded(
+      [&] { run(*find<OperatorObject>(prepared), inputs, arrays, count, outputs, "LoomixOperatorRun"); });
 }

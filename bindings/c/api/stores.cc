@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "base/settings.h"
-#include "bindings/c/api/objects.h"
+#include "bindings/c/api/keys.h"
 #include "bindings/c/guard.h"
 #include "kvstore/cluster_store.h"
 #include "kvstore/group_store.h"
@@ -36,12 +36,6 @@ struct StoreObject final : Object {
   }
   std::unique_ptr<kvstore::KVStore> store;
 };
-
-kvstore::Key to_key(const LoomixKey* key, const char* who) {
-  not_null(key, who, "key");
-  if (key->name) return std::string(key->name);
-  return key->number;
-}
 
 std::unique_ptr<kvstore::KVStore> make_store(const std::string& type) {
   const Settings& known = settings();

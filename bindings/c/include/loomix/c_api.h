@@ -33,6 +33,9 @@ typedef struct LoomixSymbolObject* LoomixSymbol;
 typedef struct LoomixExecutorObject* LoomixExecutor;
 typedef struct LoomixStoreObject* LoomixStore;
 typedef struct LoomixIteratorObject* LoomixIterator;
+typedef struct LoomixOperatorObject* LoomixOperator;
+typedef struct LoomixGraphObject* LoomixGraph;
+typedef struct LoomixOptimizerObject* LoomixOptimizer;
 
 /* type: 1 CPU, 2 GPU, 3 page-locked memory. */
 typedef struct LoomixDevice {
@@ -117,6 +120,10 @@ int LoomixArrayWait(LoomixArray array);
  * the array. */
 int LoomixArraySlice(LoomixArray array, int64_t begin, int64_t end, LoomixArray* out);
 int LoomixArrayReshape(LoomixArray array, const LoomixShape* shape, LoomixArray* out);
+/* DLPack: a `DLManagedTensor*` of the array's memory, for another library to take over, and an array of one, which the array
+ * takes over. Memory is shared, but for tensors with gaps between their elements. The array is dense and not on a GPU. */
+int LoomixArrayToDLPack(LoomixArray array, void** tensor);
+int LoomixArrayFromDLPack(void* tensor, LoomixArray* out);
 /* The array that the gradient of a marked array goes to. */
 int LoomixArrayGetGradient(LoomixArray array, LoomixArray* out);
 /* Array files (`.params`, `.nd`). `names` is null for a list without names. */
@@ -150,6 +157,12 @@ int LoomixOperatorDescribe(const char* name, LoomixOperatorInfo* out);
  *             out: new arrays, in a list of the library's, or what was given */
 int LoomixOperatorInvoke(const char* name, size_t inputs, const LoomixArray* arrays,
                          const LoomixPairs* parameters, size_t* count, const LoomixArray** outputs);
+
+/* The same in two steps: parameters are read once. `inputs` counts where the operator takes any number of them. */
+int LoomixOperatorPrepare(const char* name, size_t inputs, const LoomixPairs* parameters,
+                          LoomixOperator* out);
+int LoomixOperatorRun(LoomixOperator prepared, size_t inputs, const LoomixArray* arrays, size_t* count,
+                      const LoomixArray** outputs);
 
 /* ---- symbols -------------------------------------------------------------------------------------------------------------- */
 
@@ -236,6 +249,17 @@ int LoomixExecutorSetMonitor(LoomixExecutor executor, LoomixMonitor monitor, voi
 /* What was compiled, as text. */
 int LoomixExecutorDescribe(LoomixExecutor executor, int training, const char** text);
 
+/* ---- graphs that are called ----------------------------------------------------------------------------------------------- */
+
+/* A symbol that is called as an operator is: compiled for each combination of shapes, types and modes when it first comes, and
+ * recorded as one operator. */
+int LoomixGraphCreate(LoomixSymbol symbol, const char* name, LoomixGraph* out);
+/* Arrays in the order of LoomixSymbolList's "inputs". New arrays, one an output. */
+int LoomixGraphCall(LoomixGraph graph, size_t inputs, const LoomixArray* arrays, size_t* count,
+                    const LoomixArray** outputs);
+/* What was compiled for the last call, as text. */
+int LoomixGraphDescribe(LoomixGraph graph, const char** text);
+
 /* ---- gradients of what runs ----------------------------------------------------------------------------------------------- */
 
 /* Whether this thread records what it runs, and whether operators are in training mode: 0, 1, or -1 to leave it. `before` may
@@ -279,6 +303,23 @@ int LoomixStoreSetCompression(LoomixStore store, const LoomixPairs* settings);
 int LoomixStoreBarrier(LoomixStore store);
 /* Where the environment says that this process is a scheduler or a server: it is one until the workers have left. */
 int LoomixStoreServe(void);
+
+/* ---- optimizers ----------------------------------------------------------------------------------------------------------- */
+
+/* An update by its name in MXNet ("sgd", "adam") and its settings: "learning_rate", "wd", "rescale_grad", "clip_gradient", what
+ * the update has of its own, and "lr_scheduler" with what that has. "lr_mult.KEY" and "wd_mult.KEY" are for one key. It keeps a
+ * state a key. */
+int LoomixOptimizerCreate(const char* name, const LoomixPairs* settings, LoomixOptimizer* out);
+/* Other settings from now on, in place of all that there were. */
+int LoomixOptimizerConfigure(LoomixOptimizer optimizer, const LoomixPairs* settings);
+/* Pushes the updates of weights by their gradients. */
+int LoomixOptimizerUpdate(LoomixOptimizer optimizer, size_t count, const LoomixKey* keys,
+                          const LoomixArray* weights, const LoomixArray* gradients);
+/* The state of a key: how often its weight was updated, and arrays; they are the state itself. */
+int LoomixOptimizerGetState(LoomixOptimizer optimizer, const LoomixKey* key, int64_t* updates, size_t* count,
+                            const LoomixArray** arrays);
+int LoomixOptimizerSetState(LoomixOptimizer optimizer, const LoomixKey* key, int64_t updates, size_t count,
+                            const LoomixArray* arrays);
 
 /* ---- data ----------------------------------------------------------------------------------------------------------------- */
 
