@@ -49,7 +49,7 @@ OPERATOR_NAME = re.compile(
 )
 ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|environ)\b")
 MAX_LINES = 1000
-GENERATED = re.compile(r"/(_generated_\w+|_internal)\.pyi$|^bindings/cpp/include/loomix/cpp/op\.h$")
+GENERATED = re.compile(r"/(_generated_\w+|_internal)\.pyi$|^bindings/cpp/include/loomix/(cpp/op|nn/ops)\.h$")
 CODE = {".h", ".cc", ".cu", ".cuh"}
 
 

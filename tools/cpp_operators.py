@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ functions that compose operators, bindings/cpp/include/loomix/cpp/op.h, and those that run them, loomix/nn/ops.h.
+"""The C++ functions that compose operators, loomix/cpp/op.h, and those that run them, loomix/nn/ops.h.
 
 For each operator there is a function with a name for the node, and one without. Inputs come first, then the
 parameters that have no default, then the others, as in MXNet's cpp-package. Where the last inputs may be missing (an
@@ -302,13 +302,15 @@ def run_header(spaces):
             for name, info in sorted(spaces.get(space, {}).items())
             if not info["any_keywords"] and not name.startswith("_")
         )
-        bodies.append(f"namespace {namespace} {{\n{text}}}  // namespace {namespace}\n" if namespace else text)
+        bodies.append(
+            f"namespace {namespace} {{\n{text}}}  // namespace {namespace}\n" if namespace else text
+        )
     return (
         "// SPDX-License-Identifier: Apache-2.0\n"
         "// Written by tools/generate_ops.py from the operator table.\n"
         "// clang-format off\n"
         "#pragma once\n\n"
         '#include "loomix/nn/array.h"\n\n'
-        "// All operators, with parameters by name: op::Convolution(x, weight, bias, {.kernel = {3, 3}, .num_filter = 8}).\n"
+        "// All operators, with parameters by name: op::Convolution(x, w, b, {.kernel = {3, 3}, .num_filter = 8}).\n"
         "namespace loomix::nn::op {\n\n" + "\n".join(bodies) + "\n}  // namespace loomix::nn::op\n"
     )

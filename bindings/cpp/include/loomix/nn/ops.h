@@ -5,7 +5,7 @@
 
 #include "loomix/nn/array.h"
 
-// All operators, with parameters by name: op::Convolution(x, weight, bias, {.kernel = {3, 3}, .num_filter = 8}).
+// All operators, with parameters by name: op::Convolution(x, w, b, {.kernel = {3, 3}, .num_filter = 8}).
 namespace loomix::nn::op {
 
 // Applies an activation function to each element.
