@@ -18,8 +18,9 @@ std::optional<bool> exchange_numpy_shapes(std::optional<bool> on) noexcept { ret
 void set_numpy_shapes_of_process(bool on) noexcept { everywhere.store(on, std::memory_order_relaxed); }
 
 std::span<const Shape> input_shapes() noexcept { return shapes_at_hand; }
-InputShapesScope::InputShapesScope(std::span<const Shape> shapes) noexcept
-    : before_(std::exchange(shapes_at_hand, shapes)) {}
+InputShapesScope::InputShapesScope(std::span<const Shape> shapes) noexcept : before_(input_shapes()) {
+  shapes_at_hand = shapes;
+}
 InputShapesScope::~InputShapesScope() { shapes_at_hand = before_; }
 
 Shape shape_of_attribute(Shape shape) {

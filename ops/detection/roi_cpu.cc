@@ -180,7 +180,7 @@ size_t plane_scratch(const KernelSpec& spec) {
 // Extents of up to kParts x kParts places of a box, which all channels share.
 struct PartBlock {
   int64_t first_row, first_column, row_count, column_count, columns_of_all;
-  Extent rows[kParts], columns[kParts];
+  Covered rows[kParts], columns[kParts];
 
   // Calls fn(place, rows, columns) for each place.
   template <class Fn>
@@ -201,7 +201,7 @@ void each_part_block(const B& box, const Shape& out, const Shape& in, Fn&& fn) {
     block.first_row = i;
     block.row_count = std::min(kParts, out[2] - i);
     for (int64_t k = 0; k < block.row_count; ++k)
-      block.rows[k] = box.image < 0 ? Extent{0, 0} : box.rows.extent(i + k, in[2]);
+      block.rows[k] = box.image < 0 ? Covered{0, 0} : box.rows.extent(i + k, in[2]);
     for (int64_t j = 0; j < out[3]; j += kParts) {
       block.first_column = j;
       block.column_count = std::min(kParts, out[3] - j);
@@ -231,7 +231,7 @@ void roi_pooling_cpu(const ROIPoolingParams& p, const KernelArgs& args) {
       const T* const planes = data + (std::max<int64_t>(box.image, 0) * in[1] + first) * size;
       each_part_block(box, out, in, [&](const PartBlock& parts) {
         for (int64_t c = 0; c < channels; ++c) {
-          parts.each([&](int64_t place, const Extent& rows, const Extent& columns) {
+          parts.each([&](int64_t place, const Covered& rows, const Covered& columns) {
             const Most<A> most = largest<A>(planes + c * size, in[3], rows, columns);
             const int64_t to = (roi * out[1] + first + c) * out[2] * out[3] + place;
             if (result) result[to] = static_cast<T>(most.value);
@@ -273,7 +273,7 @@ void psroi_pooling_cpu(const PSROIPoolingParams& p, const KernelArgs& args) {
                                       out[3]);
       for (int64_t place = 0; place < out[2] * out[3]; ++place) {
         const int64_t i = place / out[3], j = place % out[3];
-        const Extent rows = box.rows.extent(i, in[2]), columns = box.columns.extent(j, in[3]);
+        const Covered rows = box.rows.extent(i, in[2]), columns = box.columns.extent(j, in[3]);
         const T* const plane = data + (std::max<int64_t>(box.image, 0) * in[1] +
                                        group_channel(p.groups(), p.pooled_size, unit % out[1], i, j)) *
                                           in[2] * in[3];
@@ -304,7 +304,7 @@ void psroi_pooling_backward_cpu(const PSROIPoolingParams& p, const KernelArgs& a
           if (group_channel(p.groups(), p.pooled_size, of, i, j) != channel) continue;
           const Box<A, ScaledAxis<A>> box(rois + roi * 5, static_cast<A>(p.spatial_scale), from[2], from[3]);
           if (box.image != plane / out[1]) continue;
-          const Extent rows = box.rows.extent(i, out[2]), columns = box.columns.extent(j, out[3]);
+          const Covered rows = box.rows.extent(i, out[2]), columns = box.columns.extent(j, out[3]);
           const int64_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
           const A share = static_cast<A>(grad[(roi * from[1] + of) * from[2] * from[3] + place]) /
                           static_cast<A>(std::max<int64_t>(count, 1));

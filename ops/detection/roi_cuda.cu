@@ -253,7 +253,7 @@ void align_backward_cuda(const P& p, const KernelArgs& args, int64_t* fault) {
 
 // ---- PSROIPooling --------------------------------------------------------------------------------------------------------
 
-constexpr __host__ __device__ int64_t extent_size(const Extent& extent) {
+constexpr __host__ __device__ int64_t extent_size(const Covered& extent) {
   return extent.end > extent.begin ? extent.end - extent.begin : 0;
 }
 
@@ -268,8 +268,8 @@ __global__ void pool_groups(int64_t count, Planes out, Planes in, Regions<T> reg
     if (regions.check(place.outer)) {
       const Box<A, ScaledAxis<A>> box(regions[place.outer], static_cast<A>(scale), out.rows.divisor(),
                                       out.columns.divisor());
-      const Extent rows = box.rows.extent(place.i, in.rows.divisor());
-      const Extent columns = box.columns.extent(place.j, in.columns.divisor());
+      const Covered rows = box.rows.extent(place.i, in.rows.divisor());
+      const Covered columns = box.columns.extent(place.j, in.columns.divisor());
       const int64_t channel = group_channel(groups, out.rows.divisor(), place.channel, place.i, place.j);
       const T* const plane = data + (box.image * in.channels.divisor() + channel) * in.plane_size();
       for (int64_t y = rows.begin; y < rows.end; ++y) {
@@ -306,11 +306,11 @@ __global__ void give_back_groups(int64_t count, Planes out, int64_t channels, in
       if (box.image != element.outer) continue;
       for (int64_t i = (group_i * parts + groups - 1) / groups; i < parts && i * groups / parts == group_i;
            ++i) {
-        const Extent rows = box.rows.extent(i, out.rows.divisor());
+        const Covered rows = box.rows.extent(i, out.rows.divisor());
         if (element.i < rows.begin || element.i >= rows.end) continue;
         for (int64_t j = (group_j * parts + groups - 1) / groups; j < parts && j * groups / parts == group_j;
              ++j) {
-          const Extent columns = box.columns.extent(j, out.columns.divisor());
+          const Covered columns = box.columns.extent(j, out.columns.divisor());
           if (element.j < columns.begin || element.j >= columns.end) continue;
           sum += load(grad[((roi * channels + of) * parts + i) * parts + j]) /
                  static_cast<A>(extent_size(rows) * extent_size(columns));

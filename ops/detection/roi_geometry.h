@@ -13,12 +13,12 @@
 namespace loomix::ops {
 
 // The elements [begin, end) of an axis of `size` that part i of `parts` covers.
-struct Extent {
+struct Covered {
   int64_t begin, end;
 };
 
 template <class A>
-constexpr Extent clipped(A begin, A end, int64_t size) {
+constexpr Covered clipped(A begin, A end, int64_t size) {
   const A top = static_cast<A>(size);
   return {static_cast<int64_t>(std::clamp(std::floor(begin), A{0}, top)),
           static_cast<int64_t>(std::clamp(std::ceil(end), A{0}, top))};
@@ -31,7 +31,7 @@ struct WholeAxis {
   constexpr WholeAxis(A from, A to, A scale, int64_t parts) : first(std::round(from * scale)) {
     part = std::max(std::round(to * scale) - first + 1, A{1}) / static_cast<A>(parts);
   }
-  constexpr Extent extent(int64_t i, int64_t size) const {
+  constexpr Covered extent(int64_t i, int64_t size) const {
     return clipped(std::floor(static_cast<A>(i) * part) + first,
                    std::ceil(static_cast<A>(i + 1) * part) + first, size);
   }
@@ -44,7 +44,7 @@ struct ScaledAxis {
   constexpr ScaledAxis(A from, A to, A scale, int64_t parts) : first(std::round(from) * scale) {
     part = std::max((std::round(to) + 1) * scale - first, A(0.1)) / static_cast<A>(parts);
   }
-  constexpr Extent extent(int64_t i, int64_t size) const {
+  constexpr Covered extent(int64_t i, int64_t size) const {
     return clipped(static_cast<A>(i) * part + first, static_cast<A>(i + 1) * part + first, size);
   }
 };
@@ -171,7 +171,7 @@ struct Most {
 };
 
 template <class A, class Plane>
-constexpr Most<A> largest(const Plane& plane, int64_t width, const Extent& rows, const Extent& columns) {
+constexpr Most<A> largest(const Plane& plane, int64_t width, const Covered& rows, const Covered& columns) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return {};
   Most<A> most{static_cast<A>(plane[rows.begin * width + columns.begin]), rows.begin * width + columns.begin};
   for (int64_t y = rows.begin; y < rows.end; ++y) {
