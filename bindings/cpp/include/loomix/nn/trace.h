@@ -83,9 +83,9 @@ class Trace {
   DType dtype_of(const Array& value) const {
     std::vector<const char*> names;
     std::vector<int32_t> types;
-    for (const Input& input : inputs_) {
-      names.push_back(input.name.c_str());
-      types.push_back(input.type);
+    for (const Input* input : inputs_of(value.symbol())) {
+      names.push_back(input->name.c_str());
+      types.push_back(input->type);
     }
     LoomixInferredTypes found;
     check(LoomixSymbolInferType(value.symbol(), names.size(), names.data(), types.data(), &found));
@@ -96,14 +96,27 @@ class Trace {
   LoomixInferredShapes infer(LoomixSymbol symbol) const {
     std::vector<const char*> names;
     std::vector<LoomixShape> shapes;
-    for (const Input& input : inputs_) {
-      if (input.shape.empty()) continue;
-      names.push_back(input.name.c_str());
-      shapes.push_back(to_c(input.shape));
+    for (const Input* input : inputs_of(symbol)) {
+      if (input->shape.empty()) continue;
+      names.push_back(input->name.c_str());
+      shapes.push_back(to_c(input->shape));
     }
     LoomixInferredShapes found;
     check(LoomixSymbolInferShape(symbol, names.size(), names.data(), shapes.data(), &found));
     return found;
+  }
+  // Those that a value depends on, in the order of LoomixSymbolList's "inputs".
+  std::vector<const Input*> inputs_of(LoomixSymbol symbol) const {
+    std::vector<const Input*> result;
+    size_t count = 0;
+    const char* const* names = nullptr;
+    check(LoomixSymbolList(symbol, "inputs", &count, &names));
+    for (size_t i = 0; i < count; ++i) {
+      for (const Input& input : inputs_) {
+        if (input.name == names[i]) result.push_back(&input);
+      }
+    }
+    return result;
   }
 
   const std::vector<Input>& inputs() const { return inputs_; }
@@ -130,6 +143,18 @@ class Trace {
   Trace* outer_;
   std::vector<Input> inputs_;
   std::vector<std::pair<std::string, int>> names_;
+};
+
+// While it lives, what runs is no part of a graph that is traced.
+class Untraced {
+ public:
+  Untraced() : outer_(current_trace()) { current_trace() = nullptr; }
+  Untraced(const Untraced&) = delete;
+  Untraced& operator=(const Untraced&) = delete;
+  ~Untraced() { current_trace() = outer_; }
+
+ private:
+  Trace* outer_;
 };
 
 inline Trace*& current_trace() {

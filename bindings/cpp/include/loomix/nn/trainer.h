@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "loomix/nn/files.h"
+
+namespace loomix::nn {
+
+// A setting of an optimizer by its name in MXNet: {"learning_rate", 0.1}.
+struct Setting {
+  template <class T>
+  Setting(const char* of, const T& to) : name(of), value(detail::text(to)) {}
+  Setting(std::string of, std::string to) : name(std::move(of)), value(std::move(to)) {}
+  std::string name, value;
+};
+using Settings = std::vector<Setting>;
+
+// Scales the gradients of all parameters so that their common norm is at most this. Returns the norm that there was, an array of
+// one element; nothing waits.
+inline Array clip_global_norm(const Block& net, double most) {
+  const Pause pause;
+  Array sum;
+  for (const auto& [name, parameter] : net.parameters()) {
+    if (!parameter->wants_gradient()) continue;
+    const Array square = detail::Call("sum")
+                             .in(detail::Call("square").in(parameter->grad()).run())
+                             .run()
+                             .astype(DType::float32);
+    sum = sum ? sum + square : square;
+  }
+  if (!sum) throw Error("[clip_global_norm] the block has no gradients.");
+  const Array norm = detail::Call("sqrt").in(sum).run();
+  const Array factor = minimum(most / (norm + 1e-8), 1.0);
+  for (const auto& [name, parameter] : net.parameters()) {
+    if (!parameter->wants_gradient()) continue;
+    Array gradient = parameter->grad();
+    gradient *= factor.astype(gradient.dtype());
+  }
+  return norm;
+}
+
+struct TrainerOptions {
+  const char* store =
+      nullptr;  // "dist_sync", "dist_async", "dist_mpi", ...: several processes train together
+  const char* compression = nullptr;  // of gradients on the way: "2bit", "fp16"
+};
+
+// Updates the parameters of a block by their gradients: sgd, nag, adam, rmsprop, ftrl, lars, lamb and others, with the settings of
+// MXNet and of schedules ("lr_scheduler": factor, multifactor, poly, cosine).
+class Trainer {
+ public:
+  Trainer(const Block& net, const char* optimizer, Settings settings = {}, const TrainerOptions& options = {})
+      : name_(optimizer), settings_(std::move(settings)) {
+    for (const auto& [name, parameter] : net.parameters()) {
+      if (parameter->is_state()) states_.push_back({name, parameter});
+      else if (parameter->wants_gradient()) parameters_.push_back({name, parameter});
+    }
+    for (const auto& [name, parameter] : parameters_) {
+      if (parameter->lr_mult() != 1)
+        settings_.push_back({"lr_mult." + name, detail::text(parameter->lr_mult())});
+      if (parameter->wd_mult() != 1)
+        settings_.push_back({"wd_mult." + name, detail::text(parameter->wd_mult())});
+    }
+    for (const Setting& setting : settings_) {
+      if (setting.name == "rescale_grad") rescale_ = std::stod(setting.value);
+    }
+    configure(1);
+    if (options.store) open_store(options);
+  }
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Updates by gradients of the sum of losses of so many samples, in each process.
+  void step(int64_t batch_size) {
+    if (batch_size < 1)
+      throw Error("[Trainer] a step of " + std::to_string(batch_size) + " samples; expected 1 or more.");
+    if (store_ && !initialized_) initialize_store();
+    if (on_store_) {
+      scale_on_store(batch_size);
+      for (const auto& [name, parameter] : parameters_) exchange(name, parameter->grad(), parameter->data());
+      ++steps_;
+      return;
+    }
+    if (store_) {
+      for (const auto& [name, parameter] : parameters_) exchange(name, parameter->grad(), parameter->grad());
+    }
+    configure(batch_size * workers_);
+    std::vector<LoomixKey> keys;
+    std::vector<LoomixArray> weights, gradients;
+    Arrays kept;
+    for (const auto& [name, parameter] : parameters_) {
+      keys.push_back({name.c_str(), 0});
+      weights.push_back(parameter->data().handle());
+      kept.push_back(parameter->grad());
+      gradients.push_back(kept.back().handle());
+    }
+    detail::check(
+        LoomixOptimizerUpdate(optimizer_.get(), keys.size(), keys.data(), weights.data(), gradients.data()));
+    ++steps_;
+  }
+
+  // Replaces a setting from now on.
+  void set(const Setting& setting) {
+    for (Setting& known : settings_) {
+      if (known.name == setting.name) {
+        known = setting;
+        scale_ = 0;
+        return;
+      }
+    }
+    settings_.push_back(setting);
+    scale_ = 0;
+  }
+  void set_learning_rate(double rate) { set({"learning_rate", rate}); }
+  int64_t steps() const { return steps_; }
+  int rank() const { return rank_; }
+  int workers() const { return workers_; }
+
+  // States of the optimizer, with which another run goes on.
+  void save_states(const std::string& path) const {
+    NamedArrays arrays;
+    for (const auto& [name, parameter] : parameters_) {
+      const LoomixKey key{name.c_str(), 0};
+      int64_t updates = 0;
+      size_t count = 0;
+      const LoomixArray* states = nullptr;
+      detail::check(LoomixOptimizerGetState(optimizer_.get(), &key, &updates, &count, &states));
+      Arrays mine;
+      for (size_t i = 0; i < count; ++i) mine.push_back(Array(states[i]));
+      arrays.push_back({name + ":updates", Array::from(std::vector<int64_t>{updates})});
+      for (size_t i = 0; i < mine.size(); ++i) arrays.push_back({name + ":" + std::to_string(i), mine[i]});
+    }
+    arrays.push_back({":steps", Array::from(std::vector<int64_t>{steps_})});
+    save_arrays(path, arrays);
+  }
+  void load_states(const std::string& path) {
+    const NamedArrays arrays = load_arrays(path);
+    const auto find = [&](const std::string& name) {
+      for (const auto& [known, array] : arrays) {
+        if (known == name) return array;
+      }
+      return Array();
+    };
+    for (const auto& [name, parameter] : parameters_) {
+      const Array updates = find(name + ":updates");
+      if (!updates) throw Error("[Trainer] '" + path + "' has no states of '" + name + "'.");
+      Arrays states;
+      std::vector<LoomixArray> handles;
+      for (int i = 0; const Array state = find(name + ":" + std::to_string(i)); ++i)
+        states.push_back(state.to(parameter->data().device()));
+      for (const Array& state : states) handles.push_back(state.handle());
+      const LoomixKey key{name.c_str(), 0};
+      detail::check(LoomixOptimizerSetState(optimizer_.get(), &key, updates.to_vector<int64_t>()[0],
+                                            handles.size(), handles.data()));
+    }
+    const Array steps = find(":steps");
+    if (steps) steps_ = steps.to_vector<int64_t>()[0];
+  }
+
+ private:
+  template <class Use>
+  void with_pairs(double scale, const Use& use) const {
+    std::vector<const char*> names, values;
+    const std::string factor = detail::text(scale);
+    for (const Setting& setting : settings_) {
+      if (setting.name == "rescale_grad") continue;
+      names.push_back(setting.name.c_str());
+      values.push_back(setting.value.c_str());
+    }
+    names.push_back("rescale_grad");
+    values.push_back(factor.c_str());
+    const LoomixPairs pairs{names.size(), names.data(), values.data()};
+    use(&pairs);
+  }
+  void configure(int64_t samples) {
+    if (scale_ == samples) return;
+    with_pairs(rescale_ / static_cast<double>(samples), [&](const LoomixPairs* pairs) {
+      if (optimizer_) return detail::check(LoomixOptimizerConfigure(optimizer_.get(), pairs));
+      LoomixOptimizer made = nullptr;
+      detail::check(LoomixOptimizerCreate(name_.c_str(), pairs, &made));
+      optimizer_ = detail::Handle<LoomixOptimizer>(made);
+    });
+    scale_ = samples;
+  }
+  void open_store(const TrainerOptions& options) {
+    LoomixStore made = nullptr;
+    detail::check(LoomixStoreCreate(options.store, &made));
+    store_ = detail::Handle<LoomixStore>(made);
+    detail::check(LoomixStoreGetInfo(made, nullptr, &rank_, &workers_));
+    on_store_ = std::string(options.store) == "dist_async";
+    if (options.compression) {
+      const char *const name = "type", *const value = options.compression;
+      const LoomixPairs pairs{1, &name, &value};
+      detail::check(LoomixStoreSetCompression(made, &pairs));
+    }
+  }
+  // All processes begin with the values of the first.
+  void initialize_store() {
+    for (const NamedParameters* list : {&parameters_, &states_}) {
+      for (const auto& [name, parameter] : *list) {
+        const LoomixKey key{name.c_str(), 0};
+        const LoomixArray value = parameter->data().handle();
+        detail::check(LoomixStoreInit(store_.get(), &key, value));
+        detail::check(LoomixStorePull(store_.get(), &key, 1, &value, 0));
+      }
+    }
+    initialized_ = true;
+  }
+  void scale_on_store(int64_t batch_size) {
+    if (scale_on_store_ == batch_size) return;
+    if (scale_on_store_ != 0)
+      throw Error(
+          "[Trainer] with dist_async the servers update, so all steps have the same number of samples: " +
+          std::to_string(scale_on_store_) + ", and not " + std::to_string(batch_size) + ".");
+    if (rank_ == 0) {
+      with_pairs(rescale_ / static_cast<double>(batch_size), [&](const LoomixPairs* pairs) {
+        detail::check(LoomixStoreSetOptimizer(store_.get(), name_.c_str(), pairs));
+      });
+    }
+    detail::check(LoomixStoreBarrier(store_.get()));
+    scale_on_store_ = batch_size;
+  }
+  void exchange(const std::string& name, const Array& push, const Array& pull) const {
+    const LoomixKey key{name.c_str(), 0};
+    const LoomixArray from = push.handle(), to = pull.handle();
+    detail::check(LoomixStorePush(store_.get(), &key, 1, &from, 0));
+    detail::check(LoomixStorePull(store_.get(), &key, 1, &to, 0));
+  }
+
+  std::string name_;
+  Settings settings_;
+  NamedParameters parameters_, states_;
+  detail::Handle<LoomixOptimizer> optimizer_;
+  detail::Handle<LoomixStore> store_;
+  double rescale_ = 1;
+  int64_t scale_ = 0, scale_on_store_ = 0, steps_ = 0;
+  int rank_ = 0, workers_ = 1;
+  bool on_store_ = false, initialized_ = false;
+};
+
+}  // namespace loomix::nn

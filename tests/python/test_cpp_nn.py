@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C++ networks (loomix/nn.h) and Gluon's: the same files, the same results."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import loomix as mx
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "build/bindings/c/api"
+
+pytestmark = [
+    pytest.mark.source,
+    pytest.mark.slow,
+    pytest.mark.skipif(not (LIBRARY / "libloomix_c.so").exists(), reason="loomix_c_api is not built"),
+]
+
+# Reads Gluon's file and inputs, writes results, and its own file in the other form.
+PROGRAM = """#include <loomix/nn.h>
+using namespace loomix::nn;
+int main(int, char** argv) {
+  try {
+    Sequential net(Conv2D(4, 3, {.padding = 1, .use_bias = false}), BatchNorm(), Activation("relu"), MaxPool2D(2),
+                   Conv2DTranspose(3, 2, {.strides = 2}), GlobalPooling(), Flatten(), Dense(5, {.activation = "tanh"}),
+                   LayerNorm(), Dense(6));
+    net.load(argv[1]);
+    net.hybridize();
+    LSTM lstm(3, {.layers = 2, .bidirectional = true, .input_size = 6});
+    lstm.load(std::string(argv[1]) + ".lstm");
+    Embedding embedding(7, 6);
+    embedding.load(std::string(argv[1]) + ".embedding");
+    const Array x = load_arrays(argv[2])[0].second;
+    const Array words = embedding(Array{1, 6, 2, 0}.reshape({2, 2}));
+    save_arrays(argv[3], {{"net", net(x)}, {"lstm", lstm(words)}});
+    net.save(argv[4]);
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\\n", error.what());
+    return 1;
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nn")
+    (folder / "program.cc").write_text(PROGRAM)
+    includes = [f"-I{ROOT}/bindings/{part}/include" for part in ("c", "cpp")]
+    link = [f"-L{LIBRARY}", "-lloomix_c", f"-Wl,-rpath,{LIBRARY}"]
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    command = ["g++", "-std=c++20", "-O0", *warnings, *includes, "program.cc", "-o", "program", *link]
+    subprocess.run(command, cwd=folder, check=True, timeout=100)
+    return folder / "program"
+
+
+def gluon_net():
+    nn = mx.gluon.nn
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(4, 3, padding=1, use_bias=False),
+        nn.BatchNorm(),
+        nn.Activation("relu"),
+        nn.MaxPool2D(2),
+        nn.Conv2DTranspose(3, 2, strides=2),
+        nn.GlobalAvgPool2D(),
+        nn.Flatten(),
+        nn.Dense(5, activation="tanh"),
+        nn.LayerNorm(),
+        nn.Dense(6),
+    )
+    return net
+
+
+@pytest.mark.timeout(120)
+def test_files_are_gluons_in_both_directions(program, tmp_path):
+    mx.random.seed(1)
+    net = gluon_net()
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.random.uniform(shape=(2, 3, 8, 8))
+    with mx.autograd.record():  # statistics that are not those of the start
+        net(x)
+    expected = net(x)
+    lstm = mx.gluon.rnn.LSTM(3, num_layers=2, bidirectional=True, input_size=6)
+    lstm.initialize(mx.init.Uniform(0.5))
+    embedding = mx.gluon.nn.Embedding(7, 6)
+    embedding.initialize(mx.init.Uniform(0.5))
+    net.save_parameters(str(tmp_path / "net.params"))
+    lstm.save_parameters(str(tmp_path / "net.params.lstm"))
+    embedding.save_parameters(str(tmp_path / "net.params.embedding"))
+    mx.nd.save(str(tmp_path / "x.nd"), [x])
+
+    def run(ending):
+        names = ["net.params", "x.nd", "out.params", f"back.{ending}"]
+        subprocess.run([program, *names], cwd=tmp_path, check=True, timeout=60)
+        out = mx.nd.load(str(tmp_path / "out.params"))
+        np.testing.assert_allclose(out["net"].asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6)
+        words = embedding(mx.nd.array([[1, 6], [2, 0]]))
+        np.testing.assert_allclose(out["lstm"].asnumpy(), lstm(words).asnumpy(), rtol=1e-5, atol=1e-6)
+
+    run("params")
+    other = gluon_net()
+    other.load_parameters(str(tmp_path / "back.params"))
+    np.testing.assert_array_equal(other(x).asnumpy(), expected.asnumpy())
+    run("safetensors")
+    if importlib.util.find_spec("safetensors") is None:
+        pytest.skip("safetensors is not installed")
+    command = [sys.executable, "-m", "loomix", "convert", "back.safetensors", "again.params"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    other = gluon_net()
+    other.load_parameters(str(tmp_path / "again.params"))
+    np.testing.assert_array_equal(other(x).asnumpy(), expected.asnumpy())
