@@ -56,6 +56,13 @@ def _same_shape(known: Sequence[int], given: Sequence[int]) -> bool:
     return len(known) == len(given) and all(size in (0, -1, other) for size, other in zip(known, given))
 
 
+def _in_mode(array: NDArray) -> NDArray:
+    """The same array of the class that blocks hand out now: mx.np's in NumPy mode, which has dense ones alone."""
+    if util.is_np_array() and array.stype == "default":
+        return array.as_np_ndarray()
+    return array.as_nd_ndarray()
+
+
 def _contexts(ctx: Context | Sequence[Context] | None) -> list[Context]:
     if ctx is None:
         return [current_context()]
@@ -267,10 +274,12 @@ class Parameter:
         self._deferred_init = ()
         with autograd.pause():
             if data is None:
-                data = nd.zeros(self.shape, dtype=self.dtype, ctx=cpu())
+                data = _in_mode(nd.zeros(self.shape, dtype=self.dtype, ctx=cpu()))
                 desc = initializer.InitDesc(self.name, {"__init__": init})
                 initializer.create(default_init)(desc, data)
-            self._init_data(data if data.stype == self._stype else data.tostype(self._stype), contexts)
+            if data.stype != self._stype:
+                data = data.as_nd_ndarray().tostype(self._stype)  # mx.np has dense arrays alone
+            self._init_data(data, contexts)
 
     def _init_data(self, data: NDArray, contexts: list[Context]) -> None:
         self._ctx_list = list(contexts)
@@ -279,6 +288,7 @@ class Parameter:
             places = self._ctx_map[ctx.device_typeid & 1]
             places.extend([None] * (ctx.device_id + 1 - len(places)))
             places[ctx.device_id] = i
+        data = _in_mode(data)
         self._data = [data.copyto(ctx) for ctx in self._ctx_list]
         self._init_grad()
 
@@ -287,7 +297,9 @@ class Parameter:
             self._grad = None
             return
         stype = self._grad_stype
-        self._grad = [nd.zeros(array.shape, array.context, array.dtype, stype=stype) for array in self._data]
+        self._grad = [
+            _in_mode(nd.zeros(array.shape, array.context, array.dtype, stype=stype)) for array in self._data
+        ]
         autograd.mark_variables(self._data, self._grad, self._grad_req)
         self._mark_used()
 
@@ -310,7 +322,7 @@ class Parameter:
     ) -> None:
         """Takes over values from a file; errors say which parameter `where` this is, and the `source` of the values."""
         if data.stype != self._stype:
-            data = data.tostype(self._stype)
+            data = data.as_nd_ndarray().tostype(self._stype)
         where = where or f"'{self.name}'"
         saved = "the saved values have" if source is None else f"its values in {source} have"
         if self.shape is not None and not _same_shape(self.shape, data.shape):
@@ -534,7 +546,7 @@ class Constant(Parameter):
     def __init__(self, name: str, value: Any) -> None:
         if not isinstance(value, nd.NDArray):
             value = nd.array(value)
-        self.value = value
+        self.value = value = _in_mode(value)
 
         class Init(initializer.Initializer):
             def _init_weight(self, _: Any, arr: NDArray) -> None:

@@ -68,7 +68,11 @@ def conv_text(layer: Any, ins: int, outs: int) -> str:
     """What a convolution is, for people: what differs from the usual is named."""
     settings = layer._kwargs
     count = len(settings["kernel"])
-    texts = [f"{ins or None} -> {outs}", f"kernel_size={settings['kernel']}", f"stride={settings['stride']}"]
+    texts = [
+        f"{ins if ins > 0 else None} -> {outs}",
+        f"kernel_size={settings['kernel']}",
+        f"stride={settings['stride']}",
+    ]
     if settings["pad"] != (0,) * count:
         texts.append(f"padding={settings['pad']}")
     if settings["dilate"] != (1,) * count:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import _core, symbol
+from ... import _core, symbol, util
 from ... import ndarray as nd
 from ...base import AssertedError, AssertedShapeError, MXNetError, MXNetNotImplementedError, MXNetTypeError
 from ..block import Block, HybridBlock
@@ -78,6 +78,11 @@ def mask_steps(F: Any, outputs: Any, layout: str, valid_length: Any) -> Any:
         use_sequence_length=True,
         axis=layout.find("T"),
     )
+
+
+def open_batch() -> int:
+    """What stands in shapes of symbols for a batch of any size."""
+    return -1 if util.is_np_shape() else 0
 
 
 def new_state(func: Callable[..., Any], name: str, info: dict[str, Any], given: dict[str, Any]) -> Any:
@@ -203,7 +208,7 @@ class RecurrentCell(Block):
         if begin_state is not None:
             return begin_state
         if F is symbol:
-            return self.begin_state(batch_size=0, func=symbol.zeros)
+            return self.begin_state(batch_size=open_batch(), func=symbol.zeros)
         if isinstance(inputs, (list, tuple)):
             batch, ctx = inputs[0].shape[0], inputs[0].context
         else:

@@ -12,7 +12,7 @@ from ... import symbol
 from ..._arguments import as_whole
 from ...base import AssertedError, MXNetNotImplementedError, MXNetTypeError, ShapeError
 from ..block import HybridBlock
-from .base_cell import new_state, shapes_of
+from .base_cell import new_state, open_batch, shapes_of
 from .cell_groups import BidirectionalCell, HybridSequentialRNNCell
 from .cells import GRUCell, LSTMCell, RNNCell
 from .modifier_cells import DropoutCell, check_share
@@ -227,7 +227,7 @@ class RNNLayer(HybridBlock):
         if not given and arrays:
             states = self.begin_state(batch, ctx=x.context)
         elif not given:
-            states = self.begin_state(0, func=symbol.zeros)
+            states = self.begin_state(open_batch(), func=symbol.zeros)
         elif isinstance(states, (nd.NDArray, symbol.Symbol)):
             states = [states]
         if given and arrays:
@@ -310,7 +310,7 @@ class RNNLayer(HybridBlock):
             )
         stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
         with stack.name_scope():
-            width = self._reg_params["l0_i2h_weight"].shape[1]
+            width = max(self._reg_params["l0_i2h_weight"].shape[1], 0)  # 0: not known yet
             for layer in range(self._num_layers):
                 cells = [self._cell(f"{way}{layer}_", width) for way in self._ways]
                 stack.add(BidirectionalCell(*cells) if len(cells) == 2 else cells[0])

@@ -65,7 +65,7 @@ class DenseCell(GatedCell):
 
     def __repr__(self) -> str:
         rows, inputs = self._reg_params["i2h_weight"].shape
-        return f"{type(self).__name__}({inputs or None} -> {rows}{self._repr_more()})"
+        return f"{type(self).__name__}({inputs if inputs > 0 else None} -> {rows}{self._repr_more()})"
 
     def _repr_more(self) -> str:
         return ""
