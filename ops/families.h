@@ -20,7 +20,8 @@ Registrar register_fully_connected, register_dot, register_conv, register_deconv
 Registrar register_pool, register_batch_norm, register_row_norm, register_l2_norm, register_activation;
 Registrar register_leaky_relu, register_softmax, register_softmax_output, register_regression_output;
 Registrar register_dropout, register_optimizer, register_linalg_products, register_linalg_factors;
-Registrar register_linalg_parts, register_sequence, register_ctc_loss, register_attention;
+Registrar register_linalg_parts, register_linalg_singular_values, register_sequence, register_ctc_loss,
+    register_attention;
 Registrar register_contrib_elementwise, register_contrib_index, register_contrib_transforms;
 Registrar register_contrib_stored, register_hawkes, register_rnn, register_upsampling, register_resample;
 Registrar register_sampler, register_unfold, register_correlation, register_roi, register_deformable_roi;
@@ -37,7 +38,8 @@ Registrar kernels_deformable, kernels_pool_max, kernels_pool_dnnl, kernels_pool,
 Registrar kernels_row_norm, kernels_l2_norm, kernels_activation, kernels_leaky_relu, kernels_softmax;
 Registrar kernels_softmax_output, kernels_regression_output, kernels_dropout, kernels_single_update;
 Registrar kernels_multi_update, kernels_row_update, kernels_linalg_products, kernels_linalg_factors;
-Registrar kernels_linalg_parts, kernels_sequence, kernels_ctc_loss, kernels_attention;
+Registrar kernels_linalg_parts, kernels_linalg_singular_values, kernels_sequence, kernels_ctc_loss,
+    kernels_attention;
 Registrar kernels_contrib_elementwise, kernels_contrib_index, kernels_contrib_transforms, kernels_hawkes;
 Registrar kernels_contrib_stored, kernels_rnn_forward, kernels_upsampling, kernels_resample, kernels_sampler;
 Registrar kernels_unfold, kernels_correlation, kernels_roi, kernels_deformable_roi, kernels_box;

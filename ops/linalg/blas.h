@@ -34,6 +34,10 @@ void sgetrf_(const blasint*, const blasint*, float*, const blasint*, blasint*, b
 void dgetrf_(const blasint*, const blasint*, double*, const blasint*, blasint*, blasint*);
 void sgetri_(const blasint*, float*, const blasint*, const blasint*, float*, const blasint*, blasint*);
 void dgetri_(const blasint*, double*, const blasint*, const blasint*, double*, const blasint*, blasint*);
+void sgesdd_(const char*, const blasint*, const blasint*, float*, const blasint*, float*, float*,
+             const blasint*, float*, const blasint*, float*, const blasint*, blasint*, blasint*, size_t);
+void dgesdd_(const char*, const blasint*, const blasint*, double*, const blasint*, double*, double*,
+             const blasint*, double*, const blasint*, double*, const blasint*, blasint*, blasint*, size_t);
 }
 
 namespace loomix::ops {
@@ -54,6 +58,7 @@ struct Blas<float> {
   static constexpr auto syevd = ssyevd_;
   static constexpr auto getrf = sgetrf_;
   static constexpr auto getri = sgetri_;
+  static constexpr auto gesdd = sgesdd_;
 };
 
 template <>
@@ -69,6 +74,7 @@ struct Blas<double> {
   static constexpr auto syevd = dsyevd_;
   static constexpr auto getrf = dgetrf_;
   static constexpr auto getri = dgetri_;
+  static constexpr auto gesdd = dgesdd_;
 };
 
 inline blasint blas_size(int64_t n) { return static_cast<blasint>(n); }

@@ -48,11 +48,37 @@ void inverse_gradient(const NoParams&, GradBuilder& g) {
   g.set(0, b.times({g, g.grad_of(0)}, true, false, -1).times(b, false, true));
 }
 
+// With op(A) X = B and Z = op(A)^-T G: G_B = Z and G_op(A) = -Z X^T.
+void solve_gradient(const SolveParams& p, GradBuilder& g) {
+  const MatrixExpr x{g, g.out(0)};
+  const MatrixExpr z =
+      x.node("_linalg_solve", {g.in(0), g.grad_of(0)}, {{"transpose", attr_text(!p.transpose)}});
+  if (g.wants(0)) g.set(0, p.transpose ? x.times(z, false, true, -1) : z.times(x, false, true, -1));
+  if (g.wants(1)) g.set(1, z);
+}
+
 void register_determinants(OpTable& table) {
   add(table, "inverse", "The inverse of each matrix of a batch; an error for a singular one.")
       .infer_shape(square_to_square)
       .inplace(0, 0)
       .gradient(inverse_gradient);
+  add_linalg<SolveParams>(table, "solve", {"A", "B"})
+      .doc("The X with op(A) X = B for each matrix of a batch; an error for a singular one.")
+      .cost([](const SolveParams&, const KernelSpec& spec) { return factor_cost({}, spec); })
+      .infer_shape([](const SolveParams&, ShapeInfer& s) {
+        s.tie({1});
+        check_matrices(s, s.in(1), "B");
+        s.set_in(0, square(s, s.in(0), "A"));
+        if (s.in(1).ndim_known()) {
+          const int64_t order = s.in(1)[s.in(1).ndim() - 2];
+          s.set_in(0, with_last(s.in(1), order, order));
+        }
+        if (!s.in(0).ndim_known()) return;
+        s.set_in(1, with_last(s.in(0), s.in(0)[s.in(0).ndim() - 1], kUnknownDim));
+        s.set_out(0, s.in(1));
+      })
+      .inplace(1, 0)
+      .gradient(solve_gradient);
   add(table, "det", "The determinant of each matrix of a batch. Its gradient is zero where that is zero.")
       .outputs({"output0", "output1", "output2"})
       .num_visible_outputs([](const NoParams&) { return 1; })

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ops/elemwise/apply.h"
 #include "ops/linalg/blas.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrices.h"
@@ -332,6 +333,66 @@ void linalg_inverse_cblas(const KernelArgs& args) {
   failure.check("_linalg_inverse", "singular", a.count);
 }
 
+size_t solve_bytes(int64_t n, DType dtype) {  // pivots and factors
+  return pivot_bytes(n) + aligned(static_cast<size_t>(n * n * size_of(dtype)));
+}
+
+size_t linalg_solve_scratch(const KernelSpec& spec) {
+  return solve_bytes(Matrices(spec.in[0].shape).rows, spec.in[0].dtype) *
+         static_cast<size_t>(slots_for(spec.cores));
+}
+
+// Exchanges the rows of x as LAPACK did those of the matrix that it factored, or back.
+template <class T>
+void exchange_rows(T* x, const blasint* pivots, int64_t n, int64_t columns, bool back) {
+  for (int64_t step = 0; step < n; ++step) {
+    const int64_t i = back ? n - 1 - step : step;
+    if (pivots[i] != i + 1)
+      std::swap_ranges(x + i * columns, x + (i + 1) * columns, x + (pivots[i] - 1) * columns);
+  }
+}
+
+// What LAPACK factors is A^T = P L U; read by rows, its memory holds U^T below and on the diagonal, and L^T above it.
+template <class T>
+void solve_lu(const T* lu, const blasint* pivots, T* x, int64_t n, int64_t columns, bool transpose) {
+  const auto solve = [&](CBLAS_UPLO triangle, CBLAS_DIAG diagonal) {
+    Blas<T>::trsm(CblasRowMajor, CblasLeft, triangle, transposed(transpose), diagonal, blas_size(n),
+                  blas_size(columns), T{1}, lu, leading(n), x, leading(columns));
+  };
+  if (transpose) {
+    exchange_rows(x, pivots, n, columns, false);
+    solve(CblasUpper, CblasUnit);
+    solve(CblasLower, CblasNonUnit);
+  } else {
+    solve(CblasLower, CblasNonUnit);
+    solve(CblasUpper, CblasUnit);
+    exchange_rows(x, pivots, n, columns, true);
+  }
+}
+
+void linalg_solve_cblas(const SolveParams& p, const KernelArgs& args) {
+  const Matrices a(args.in[0].shape), b(args.out[0].shape);
+  const int64_t n = a.rows;
+  apply_convert(args.in[1], args.out[0], args);
+  if (a.count * n == 0) return;
+  FirstFailure failure;
+  dispatch_real(args.out[0].dtype, "linalg_solve", [&]<class T>(Type<T>) {
+    ScratchSlots slots(args.scratch, solve_bytes(n, dtype_of<T>()), slots_for(args.context->cores));
+    each_matrix(args, a.count, cube(n) + 2 * double(n) * double(b.size()), [&](int64_t item) {
+      const ScratchSlots::Use memory(slots);
+      blasint* pivots = memory.as<blasint>();
+      T* lu = reinterpret_cast<T*>(memory.as<std::byte>() + pivot_bytes(n));
+      std::copy_n(args.in[0].as<T>() + item * a.size(), a.size(), lu);
+      if (factor_lu(lu, pivots, n)) {
+        solve_lu(lu, pivots, args.out[0].mutable_as<T>() + item * b.size(), n, b.columns, p.transpose);
+      } else {
+        failure.note(item);
+      }
+    });
+  });
+  failure.check("_linalg_solve", "singular", a.count);
+}
+
 size_t linalg_det_scratch(const KernelSpec& spec) { return room_bytes(spec, 1) + room_bytes(spec, 2); }
 size_t linalg_slogdet_scratch(const KernelSpec& spec) { return room_bytes(spec, 2) + room_bytes(spec, 3); }
 
@@ -398,6 +459,7 @@ void kernels_linalg_factors(OpTable& table) {
   table.kernel<linalg_gelqf_cblas, linalg_gelqf_scratch>("_linalg_gelqf", "linalg_gelqf_cblas");
   table.kernel<linalg_syevd_cblas, linalg_syevd_scratch>("_linalg_syevd", "linalg_syevd_cblas");
   table.kernel<linalg_inverse_cblas, linalg_inverse_scratch>("_linalg_inverse", "linalg_inverse_cblas");
+  table.kernel<linalg_solve_cblas, linalg_solve_scratch>("_linalg_solve", "linalg_solve_cblas");
   table.kernel<linalg_det_cblas, linalg_det_scratch>("_linalg_det", "linalg_det_cblas");
   table.kernel<linalg_slogdet_cblas, linalg_slogdet_scratch>("_linalg_slogdet", "linalg_slogdet_cblas");
   table.kernel<linalg_inverse_of_lu_cblas, linalg_inverse_scratch>("_linalg_inverse_of_lu",

@@ -43,6 +43,13 @@ struct TriangularParams {
   }
 };
 
+struct SolveParams {
+  bool transpose = false;
+  static void fields(FieldList<SolveParams>& f) {
+    f("transpose", &SolveParams::transpose, "Uses the transpose of A.");
+  }
+};
+
 struct PotrfParams {
   bool lower = true;
   static void fields(FieldList<PotrfParams>& f) {

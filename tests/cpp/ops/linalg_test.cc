@@ -46,6 +46,10 @@ TEST(Linalg, ResultsDoNotDependOnTheNumberOfCores) {
       {"_linalg_slogdet", {random_tensor({60, 30, 30}, f32, 14, 30)}},
       {"_linalg_gelqf", {random_tensor({40, 20, 30}, f64, 15)}},
       {"_linalg_syevd", {random_tensor({40, 20, 20}, f64, 16)}},
+      {"_linalg_svd", {random_tensor({40, 10, 20}, f64, 17)}},
+      {"_linalg_pinv",
+       {random_tensor({40, 10, 20}, f32, 18), Tensor({40}, f32, std::vector<double>(40, 1e-6))}},
+      {"_linalg_solve", {random_tensor({60, 30, 30}, f64, 19, 30), random_tensor({60, 30, 5}, f64, 20)}},
   };
   for (const Call& call : calls) {
     auto alone = call.inputs, shared = call.inputs;

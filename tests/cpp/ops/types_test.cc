@@ -47,6 +47,7 @@ const std::map<std::string, Sample>& special_samples() {
       {"_backward_Convolution_v1_weight", {{filtered, image, filters}, {}}},
       {"_linalg_potrf", {{Shape{2, 1, 1}}, {}}},  // of ones, larger matrices have no such factor
       {"_linalg_inverse", {{Shape{2, 1, 1}}, {}}},
+      {"_linalg_solve", {{Shape{2, 1, 1}, Shape{2, 1, 3}}, {}}},
       {"CTCLoss", {{Shape{3, 2, 4}, Shape{2, 2}}, {}}},
       {"_backward_CTCLoss", {{Shape{2}, Shape{3, 2, 4}}, {}}},
       {"_backward_SequenceLast", {{Shape{3}, Shape{2, 3}}, {}}},

@@ -52,6 +52,24 @@ def syevd(a):
     return rows * np.sign(largest), values
 
 
+def svd(a):
+    """By the transpose, as the operator: a vector's sign is free."""
+    v, s, u = np.linalg.svd(turned(a), full_matrices=False)
+    return turned(u), s, turned(v)
+
+
+def pinv(a, rcond):
+    return np.linalg.pinv(a, rcond.reshape(a.shape[:-2]))
+
+
+def with_small_rcond(a, rcond):
+    return [a, np.abs(rcond) * 1e-9]
+
+
+def solve(a, b, transpose=False):
+    return np.linalg.solve(turned(a, transpose), b)
+
+
 def per_matrix(fn, a):
     return np.atleast_1d(fn(a))
 
@@ -149,6 +167,17 @@ CASES = [
     case("gelqf", [(2, 3, 5)], gelqf),
     case("syevd", [(1, 1)], syevd, prepare=symmetric, direction=symmetric),
     case("syevd", [(2, 4, 4)], syevd, prepare=symmetric, direction=symmetric),
+    case("svd", [(1, 1)], svd),
+    case("svd", [(3, 3)], svd, prepare=well_conditioned),
+    case("svd", [(2, 2, 3, 5)], svd, loose=100),  # the gaps between singular values are small
+    case("svd", [(0, 2, 3)], svd),
+    case("pinv", [(3, 3), (1,)], pinv, prepare=with_small_rcond, grad=(0,), loose=100),
+    case("pinv", [(2, 3, 5), (2,)], pinv, prepare=with_small_rcond, grad=(0,), loose=100),
+    case("pinv", [(2, 5, 3), (2,)], pinv, prepare=with_small_rcond, grad=(0,), loose=100),
+    case("solve", [(1, 1), (1, 1)], solve, prepare=well_conditioned),
+    case("solve", [(2, 5, 5), (2, 5, 3)], solve, prepare=well_conditioned),
+    case("solve", [(2, 5, 5), (2, 5, 1)], solve, {"transpose": True}, prepare=well_conditioned),
+    case("solve", [(2, 3, 3), (2, 3, 0)], solve, prepare=well_conditioned),
     case("inverse", [(1, 1)], np.linalg.inv, prepare=well_conditioned),
     case("inverse", [(2, 3, 4, 4)], np.linalg.inv, prepare=well_conditioned),
     case("det", [(3, 3)], lambda a: per_matrix(np.linalg.det, a)),

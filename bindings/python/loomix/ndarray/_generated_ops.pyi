@@ -1036,6 +1036,12 @@ def linalg_maketrian(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def linalg_pinv(
+    A: NDArray,
+    rcond: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def linalg_potrf(
     A: NDArray,
     lower: bool = True,
@@ -1052,11 +1058,23 @@ def linalg_slogdet(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any: ...
+def linalg_solve(
+    A: NDArray,
+    B: NDArray,
+    transpose: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def linalg_sumlogdiag(
     A: NDArray,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def linalg_svd(
+    A: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
 def linalg_syrk(
     A: NDArray,
     transpose: bool = False,

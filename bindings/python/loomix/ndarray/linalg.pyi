@@ -59,6 +59,12 @@ def maketrian(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def pinv(
+    A: NDArray,
+    rcond: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def potrf(
     A: NDArray,
     lower: bool = True,
@@ -71,11 +77,19 @@ def slogdet(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any: ...
+def solve(
+    A: NDArray,
+    B: NDArray,
+    transpose: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def sumlogdiag(
     A: NDArray,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def svd(A: NDArray, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray | Any: ...
 def syevd(
     A: NDArray,
     out: NDArray | list[NDArray] | None = None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear algebra on stacks of matrices: ``np.linalg``. What has a gradient is made of operators that have."""
+"""Linear algebra on stacks of matrices: ``np.linalg``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as onp
 
 from ..base import MXNetValueError
 from . import _algebra, _reductions
-from ._base import F, arrays_of, asarray, axes_of, cast, floating, is_symbol, name_of_type
+from ._base import F, arrays_of, asarray, axes_of, cast, floating, is_symbol, name_of_type, pair, promoted
 from ._protocols import by_numpy
-from ._shape import reshape, swapaxes, transpose, where
+from ._shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, swapaxes, transpose, tril
 
 matmul = _algebra.matmul
 
@@ -95,44 +95,70 @@ def _real(values: Any, who: str) -> Any:
 
 
 def solve(a: Any, b: Any) -> Any:
-    """The x with a x = b."""
-    a = _matrices(a, "solve")
-    b = cast(asarray(b, like=a), a.dtype)
-    inverse = F._linalg_inverse(a)
-    if b.ndim == a.ndim - 1:
-        return matmul(inverse, b[..., None])[..., 0]
-    return matmul(inverse, b)
+    """The x with a x = b; ``b`` holds a vector for each matrix if it has one axis less, else matrices."""
+    a, b = _matrices(a, "solve"), asarray(b, like=a)
+    a, b = pair(a, cast(b, promoted(name_of_type(a), name_of_type(b))), "np.linalg.solve")
+    vector = b.ndim == 1 or b.shape == a.shape[:-1]
+    b = expand_dims(b, -1) if vector else b
+    if a.shape[-1] != b.shape[-2]:
+        raise MXNetValueError(
+            f"[np.linalg.solve] a has shape {a.shape}, b {b.shape}; expected {a.shape[-1]} rows in b."
+        )
+    batch = onp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    x = F._linalg_solve(broadcast_to(a, batch + a.shape[-2:]), broadcast_to(b, batch + b.shape[-2:]))
+    return squeeze(x, -1) if vector else x
 
 
 def svd(a: Any) -> Any:
-    """U, L and V with a = U diag(L) V; of matrices with no more rows than columns.
-
-    Made of the eigenvectors of a a^T where a gradient is recorded; else LAPACK's."""
-    from .. import autograd
-
+    """U, L and V with a = U diag(L) V, of which U's columns and V's rows are orthonormal."""
     a = _matrices(a, "svd", square=False)
-    rows, columns = a.shape[-2:]
-    if rows > columns:
-        u, s, v = svd(_t(a))
+    if a.shape[-2] > a.shape[-1]:
+        u, s, v = F._linalg_svd(_t(a))
         return _t(v), s, _t(u)
-    if not autograd.is_recording():
-        return tuple(
-            asarray(onp.ascontiguousarray(x), like=a)
-            for x in onp.linalg.svd(a.asnumpy(), full_matrices=False)
-        )
-    values, u = eigh(matmul(a, _t(a)))
-    u = u[..., ::-1]
-    s = F.sqrt(_algebra.e.FUNCTIONS["maximum"](values, 0))[..., ::-1]
-    return u, s, matmul(_t(u), a) / s[..., None]
+    return tuple(F._linalg_svd(a))
 
 
 def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     """The pseudo-inverse; singular values up to ``rcond`` times the largest count as zero."""
-    a = _matrices(a, "pinv", square=False)
-    u, s, v = svd(a)
-    cutoff = asarray(rcond, dtype=a.dtype)[..., None] * _reductions.max(s, axis=-1, keepdims=True)
-    inverse = where(s > cutoff, 1.0 / where(s > cutoff, s, 1.0), 0.0)
-    return matmul(_t(v), inverse[..., None] * _t(u))
+    a = _matrices(a, "pinv", square=hermitian)
+    if hermitian:  # NumPy reads the lower triangle alone
+        a = tril(a) + _t(tril(a, -1))
+    return F._linalg_pinv(a, broadcast_to(asarray(rcond, like=a, dtype=a.dtype), a.shape[:-2]))
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Q, whose columns are orthonormal, and the upper triangular R with a = Q R; other modes are official NumPy's."""
+    if mode != "reduced":
+        return _numpy_qr(a, mode)
+    a = _matrices(a, "qr", square=False)
+    rows, columns = a.shape[-2:]
+    first = a if rows >= columns else a[..., :rows]
+    turned_q, turned_r = F._linalg_gelqf(_t(first))
+    q, r = _t(turned_q), _t(turned_r)
+    if rows < columns:
+        r = concatenate([r, matmul(turned_q, a[..., rows:])], -1)
+    return q, r
+
+
+def matrix_rank(M: Any, tol: Any = None, hermitian: bool = False) -> Any:
+    """How many singular values are above ``tol``, which by default is what rounding makes of zeros."""
+    a = asarray(M, who="np.linalg.matrix_rank")
+    if a.ndim < 2:
+        return cast(_reductions.any(a != 0), "int64")
+    a = _matrices(a, "matrix_rank", square=hermitian)
+    s = svd(tril(a) + _t(tril(a, -1)) if hermitian else a)[1]
+    if tol is None:
+        tol = _reductions.max(s, axis=-1) * (max(a.shape[-2:]) * float(onp.finfo(a.dtype).eps))
+    return _reductions.count_nonzero(s > expand_dims(asarray(tol, like=a, dtype=a.dtype), -1), axis=-1)
+
+
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition number: the norm of a matrix times that of its inverse."""
+    a = _matrices(x, "cond", square=p not in (None, 2, -2))
+    if p in (None, 2, -2):
+        s = svd(a)[1]
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return norm(a, p, axis=(-2, -1)) * norm(inv(a), p, axis=(-2, -1))
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -232,36 +258,24 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
 
 
 def lstsq(a: Any, b: Any, rcond: Any = "warn") -> Any:
-    """The x for which a x is nearest to b; with residuals, rank and singular values. x has a gradient."""
+    """The x for which a x is nearest to b; with residuals, rank and singular values. x and they have gradients."""
     a = _matrices(a, "lstsq", square=False)
     b = cast(asarray(b, like=a), a.dtype)
-    cutoff = onp.finfo(a.dtype).eps * max(a.shape) if rcond in ("warn", None, -1) else rcond
+    cutoff = float(onp.finfo(a.dtype).eps) * max(a.shape) if rcond in ("warn", None, -1) else rcond
     x = matmul(pinv(a, cutoff), b)
-    s = asarray(onp.linalg.svd(a.asnumpy(), compute_uv=False))
+    s = svd(a)[1]
     rank = int((s > cutoff * s[0]).sum()) if s.size else 0
-    rest = matmul(a, x) - b
-    residuals = _reductions.sum(F.square(rest), axis=0)
-    residuals = (
-        reshape(residuals, (-1,))
-        if rank == a.shape[1] and a.shape[0] > a.shape[1]
-        else asarray([], dtype=a.dtype)
-    )
+    residuals = asarray([], dtype=a.dtype)
+    if rank == a.shape[1] and a.shape[0] > a.shape[1]:
+        residuals = reshape(_reductions.sum(F.square(matmul(a, x) - b), axis=0), (-1,))
     return x, residuals, rank, s
 
 
-def _by_numpy(name: str) -> Any:
-    original = getattr(onp.linalg, name)
+@functools.wraps(onp.linalg.qr)
+def _numpy_qr(*args: Any, **kwargs: Any) -> Any:
+    result = by_numpy("linalg.qr", onp.linalg.qr, args, kwargs)
+    return tuple(result) if isinstance(result, tuple) else result
 
-    @functools.wraps(original)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        result = by_numpy(f"linalg.{name}", original, args, kwargs)
-        return tuple(result) if isinstance(result, tuple) else result
-
-    function.__doc__ = f"``numpy.linalg.{name}``, computed by official NumPy."
-    return function
-
-
-cond, matrix_rank, qr = _by_numpy("cond"), _by_numpy("matrix_rank"), _by_numpy("qr")
 
 FUNCTIONS: dict[str, Any] = {
     name: globals()[name]

@@ -1133,6 +1133,13 @@ def linalg_maketrian(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def linalg_pinv(
+    A: Symbol | None = None,
+    rcond: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def linalg_potrf(
     A: Symbol | None = None,
     lower: bool = True,
@@ -1152,7 +1159,21 @@ def linalg_slogdet(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def linalg_solve(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def linalg_sumlogdiag(
+    A: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def linalg_svd(
     A: Symbol | None = None,
     name: str | None = None,
     attr: dict[str, str] | None = None,

@@ -76,6 +76,13 @@ def maketrian(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def pinv(
+    A: Symbol | None = None,
+    rcond: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def potrf(
     A: Symbol | None = None,
     lower: bool = True,
@@ -95,7 +102,21 @@ def slogdet(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def solve(
+    A: Symbol | None = None,
+    B: Symbol | None = None,
+    transpose: bool = False,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def sumlogdiag(
+    A: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def svd(
     A: Symbol | None = None,
     name: str | None = None,
     attr: dict[str, str] | None = None,

@@ -1542,6 +1542,13 @@ inline Symbol linalg_maketrian(const std::string& symbol_name, const Symbol& A, 
 inline Symbol linalg_maketrian(const Symbol& A, int offset = 0, bool lower = true) {
   return linalg_maketrian(std::string(), A, offset, lower);
 }
+// The pseudo-inverse of each matrix of a batch; singular values up to its `rcond` times the largest one count as zero.
+inline Symbol linalg_pinv(const std::string& symbol_name, const Symbol& A, const Symbol& rcond) {
+  return detail::Composed("_linalg_pinv").input("A", A).input("rcond", rcond).make(symbol_name);
+}
+inline Symbol linalg_pinv(const Symbol& A, const Symbol& rcond) {
+  return linalg_pinv(std::string(), A, rcond);
+}
 // The Cholesky factor of each matrix of a batch; an error for one that is not positive definite.
 inline Symbol linalg_potrf(const std::string& symbol_name, const Symbol& A, bool lower = true) {
   return detail::Composed("_linalg_potrf").input("A", A).set("lower", lower, true).make(symbol_name);
@@ -1563,12 +1570,26 @@ inline Symbol linalg_slogdet(const std::string& symbol_name, const Symbol& A) {
 inline Symbol linalg_slogdet(const Symbol& A) {
   return linalg_slogdet(std::string(), A);
 }
+// The X with op(A) X = B for each matrix of a batch; an error for a singular one.
+inline Symbol linalg_solve(const std::string& symbol_name, const Symbol& A, const Symbol& B, bool transpose = false) {
+  return detail::Composed("_linalg_solve").input("A", A).input("B", B).set("transpose", transpose, false).make(symbol_name);
+}
+inline Symbol linalg_solve(const Symbol& A, const Symbol& B, bool transpose = false) {
+  return linalg_solve(std::string(), A, B, transpose);
+}
 // The sum of the logarithms of the diagonal of each square matrix of a batch.
 inline Symbol linalg_sumlogdiag(const std::string& symbol_name, const Symbol& A) {
   return detail::Composed("_linalg_sumlogdiag").input("A", A).make(symbol_name);
 }
 inline Symbol linalg_sumlogdiag(const Symbol& A) {
   return linalg_sumlogdiag(std::string(), A);
+}
+// U, s and V with A = U diag(s) V for each matrix of a batch, which has no more rows than columns: U's columns and V's rows are orthonormal, s descends.
+inline Symbol linalg_svd(const std::string& symbol_name, const Symbol& A) {
+  return detail::Composed("_linalg_svd").input("A", A).make(symbol_name);
+}
+inline Symbol linalg_svd(const Symbol& A) {
+  return linalg_svd(std::string(), A);
 }
 // alpha A A^T, or alpha A^T A, for each matrix of a batch.
 inline Symbol linalg_syrk(const std::string& symbol_name, const Symbol& A, bool transpose = false, double alpha = 1.0) {
@@ -2380,6 +2401,13 @@ inline Symbol maketrian(const std::string& symbol_name, const Symbol& A, int off
 inline Symbol maketrian(const Symbol& A, int offset = 0, bool lower = true) {
   return linalg::maketrian(std::string(), A, offset, lower);
 }
+// The pseudo-inverse of each matrix of a batch; singular values up to its `rcond` times the largest one count as zero.
+inline Symbol pinv(const std::string& symbol_name, const Symbol& A, const Symbol& rcond) {
+  return detail::Composed("_linalg_pinv").input("A", A).input("rcond", rcond).make(symbol_name);
+}
+inline Symbol pinv(const Symbol& A, const Symbol& rcond) {
+  return linalg::pinv(std::string(), A, rcond);
+}
 // The Cholesky factor of each matrix of a batch; an error for one that is not positive definite.
 inline Symbol potrf(const std::string& symbol_name, const Symbol& A, bool lower = true) {
   return detail::Composed("_linalg_potrf").input("A", A).set("lower", lower, true).make(symbol_name);
@@ -2401,12 +2429,26 @@ inline Symbol slogdet(const std::string& symbol_name, const Symbol& A) {
 inline Symbol slogdet(const Symbol& A) {
   return linalg::slogdet(std::string(), A);
 }
+// The X with op(A) X = B for each matrix of a batch; an error for a singular one.
+inline Symbol solve(const std::string& symbol_name, const Symbol& A, const Symbol& B, bool transpose = false) {
+  return detail::Composed("_linalg_solve").input("A", A).input("B", B).set("transpose", transpose, false).make(symbol_name);
+}
+inline Symbol solve(const Symbol& A, const Symbol& B, bool transpose = false) {
+  return linalg::solve(std::string(), A, B, transpose);
+}
 // The sum of the logarithms of the diagonal of each square matrix of a batch.
 inline Symbol sumlogdiag(const std::string& symbol_name, const Symbol& A) {
   return detail::Composed("_linalg_sumlogdiag").input("A", A).make(symbol_name);
 }
 inline Symbol sumlogdiag(const Symbol& A) {
   return linalg::sumlogdiag(std::string(), A);
+}
+// U, s and V with A = U diag(s) V for each matrix of a batch, which has no more rows than columns: U's columns and V's rows are orthonormal, s descends.
+inline Symbol svd(const std::string& symbol_name, const Symbol& A) {
+  return detail::Composed("_linalg_svd").input("A", A).make(symbol_name);
+}
+inline Symbol svd(const Symbol& A) {
+  return linalg::svd(std::string(), A);
 }
 // U and v with A = U^T diag(v) U for each symmetric matrix of a batch: the rows of U are its eigenvectors, v its eigenvalues in ascending order.
 inline Symbol syevd(const std::string& symbol_name, const Symbol& A) {

@@ -47,8 +47,9 @@ _SUMS = "sum nansum prod nanprod mean norm moments _square_sum multi_sum_sq _np_
 _SOFTMAX = "softmax log_softmax softmin SoftmaxActivation softmax_cross_entropy CTCLoss smooth_l1"
 _NORMALISATION = "L2Normalization LRN LayerNorm InstanceNorm GroupNorm _contrib_div_sqrt_dim"
 _ALGEBRA = (
-    "_linalg_det _linalg_gelqf _linalg_gemm _linalg_gemm2 _linalg_inverse _linalg_potrf _linalg_potri _linalg_slogdet "
-    "_linalg_sumlogdiag _linalg_syevd _linalg_syrk _linalg_trmm _linalg_trsm _contrib_fft _contrib_ifft"
+    "_linalg_det _linalg_gelqf _linalg_gemm _linalg_gemm2 _linalg_inverse _linalg_pinv _linalg_potrf _linalg_potri "
+    "_linalg_slogdet _linalg_solve _linalg_sumlogdiag _linalg_svd _linalg_syevd _linalg_syrk "
+    "_linalg_trmm _linalg_trsm _contrib_fft _contrib_ifft"
 )
 _COORDINATES = (
     "BilinearSampler GridGenerator SpatialTransformer ROIPooling Correlation _contrib_ROIAlign _contrib_RROIAlign "
