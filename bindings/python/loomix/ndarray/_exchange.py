@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +58,11 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
     if a.ndim == 1:
         return matmul(a.expand_dims(0), b).squeeze(axis=-2)
     places = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (x.broadcast_to(places + x.shape[-2:]).reshape((-1, *x.shape[-2:])) for x in (a, b))
+    count = math.prod(places)
+    a, b = (
+        x.broadcast_to(places + x.shape[-2:]).reshape((-1 if x.size else count, *x.shape[-2:]))
+        for x in (a, b)
+    )
     product = op.batch_dot(a, b)
     return product.reshape(places + product.shape[1:])
 

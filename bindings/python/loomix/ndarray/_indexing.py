@@ -251,7 +251,7 @@ class _Advanced:
             else:
                 with autograd.pause():
                     item = item.astype(np.int64).as_in_context(array.context)
-                    item = item + (item < 0) * self.shape[axis]
+                    item = item + (item < 0).astype(np.int64) * self.shape[axis]
                     if item.shape != self.block:
                         item = item._reshape((1,) * (len(self.block) - item.ndim) + item.shape)
                         item = op.broadcast_to(item, shape=self.block)

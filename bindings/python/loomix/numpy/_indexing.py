@@ -49,7 +49,7 @@ def get_item(array: Any, key: Any) -> Any:
         if array.ndim == 0:
             return _of_scalar(array, items)
         picked = nd.get_item(array, items if len(items) != 1 else items[0])
-        if picked.size == 0 and array.size and is_floating(array) and autograd.is_recording():
+        if picked.size == 0 and is_floating(array) and autograd.is_recording():
             # No operator gives no elements of some, so this one makes them depend on the array: its gradient is zero.
             return F.broadcast_add(picked, F._mul_scalar(F.sum(array), scalar=0))
         return picked
@@ -70,7 +70,7 @@ def set_item(array: Any, key: Any, value: Any) -> None:
     if truth is False:
         return
     with _Shapes():
-        if array.ndim == 0 or items == () or items == (Ellipsis,):
+        if array.ndim == 0 or not items or (len(items) == 1 and items[0] is Ellipsis):
             return _fill(array, value)
         mask: Any = items[0] if len(items) == 1 else None
         if is_array(mask) and mask.dtype == onp.bool_ and mask.shape == array.shape and _is_single(value):

@@ -312,6 +312,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if isinstance(repeats, (int, onp.integer)):
         return F.repeat(a, repeats=int(repeats), axis=axis)
     counts = onp.asarray(repeats.asnumpy() if is_array(repeats) else repeats)
+    counts = counts if counts.size else counts.astype("int64")
     if counts.size == 1:
         return F.repeat(a, repeats=int(counts.reshape(-1)[0]), axis=axis)
     return take(a, asarray(onp.repeat(onp.arange(a.shape[axis]), counts)), axis)
@@ -520,6 +521,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     arr = asarray(arr, who="np.delete")
     if axis is None:
         arr, axis = ravel(arr), 0
+    axis = axis_of(axis, arr.ndim, "np.delete")
     obj = onp.asarray(obj.asnumpy()) if is_array(obj) else obj
     if isinstance(obj, onp.ndarray) and obj.dtype.kind == "f":
         obj = obj.astype("int64")

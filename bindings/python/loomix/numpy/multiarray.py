@@ -191,6 +191,10 @@ class ndarray(_Base):
             return _shape.transpose(self, axes[0] or None)
         return _shape.transpose(self, axes or None)
 
+    def ravel(self, order: str = "C") -> ndarray:
+        """The elements as a flat array; shares memory."""
+        return _shape.ravel(self, order)
+
     def flatten(self, order: str = "C") -> ndarray:
         """A flat copy."""
         row_major(order, "np.flatten")

@@ -993,6 +993,10 @@ struct LinalgMaketrianParams {
 inline Array linalg_maketrian(const Array& A, const LinalgMaketrianParams& params = {}) {
   return detail::Call("_linalg_maketrian").in(A).give("offset", params.offset).give("lower", params.lower).run();
 }
+// The pseudo-inverse of each matrix of a batch; singular values up to its `rcond` times the largest one count as zero.
+inline Array linalg_pinv(const Array& A, const Array& rcond) {
+  return detail::Call("_linalg_pinv").in(A).in(rcond).run();
+}
 // The Cholesky factor of each matrix of a batch; an error for one that is not positive definite.
 struct LinalgPotrfParams {
   std::optional<bool> lower = {};  // True
@@ -1008,9 +1012,20 @@ inline Array linalg_potri(const Array& A) {
 inline Arrays linalg_slogdet(const Array& A) {
   return detail::Call("_linalg_slogdet").in(A).run_all();
 }
+// The X with op(A) X = B for each matrix of a batch; an error for a singular one.
+struct LinalgSolveParams {
+  std::optional<bool> transpose = {};  // False
+};
+inline Array linalg_solve(const Array& A, const Array& B, const LinalgSolveParams& params = {}) {
+  return detail::Call("_linalg_solve").in(A).in(B).give("transpose", params.transpose).run();
+}
 // The sum of the logarithms of the diagonal of each square matrix of a batch.
 inline Array linalg_sumlogdiag(const Array& A) {
   return detail::Call("_linalg_sumlogdiag").in(A).run();
+}
+// U, s and V with A = U diag(s) V for each matrix of a batch, which has no more rows than columns: U's columns and V's rows are orthonormal, s descends.
+inline Arrays linalg_svd(const Array& A) {
+  return detail::Call("_linalg_svd").in(A).run_all();
 }
 // alpha A A^T, or alpha A^T A, for each matrix of a batch.
 struct LinalgSyrkParams {
@@ -1946,6 +1961,10 @@ inline Array makediag(const Array& A, const LinalgMakediagParams& params = {}) {
 inline Array maketrian(const Array& A, const LinalgMaketrianParams& params = {}) {
   return detail::Call("_linalg_maketrian").in(A).give("offset", params.offset).give("lower", params.lower).run();
 }
+// The pseudo-inverse of each matrix of a batch; singular values up to its `rcond` times the largest one count as zero.
+inline Array pinv(const Array& A, const Array& rcond) {
+  return detail::Call("_linalg_pinv").in(A).in(rcond).run();
+}
 // The Cholesky factor of each matrix of a batch; an error for one that is not positive definite.
 inline Array potrf(const Array& A, const LinalgPotrfParams& params = {}) {
   return detail::Call("_linalg_potrf").in(A).give("lower", params.lower).run();
@@ -1958,9 +1977,17 @@ inline Array potri(const Array& A) {
 inline Arrays slogdet(const Array& A) {
   return detail::Call("_linalg_slogdet").in(A).run_all();
 }
+// The X with op(A) X = B for each matrix of a batch; an error for a singular one.
+inline Array solve(const Array& A, const Array& B, const LinalgSolveParams& params = {}) {
+  return detail::Call("_linalg_solve").in(A).in(B).give("transpose", params.transpose).run();
+}
 // The sum of the logarithms of the diagonal of each square matrix of a batch.
 inline Array sumlogdiag(const Array& A) {
   return detail::Call("_linalg_sumlogdiag").in(A).run();
+}
+// U, s and V with A = U diag(s) V for each matrix of a batch, which has no more rows than columns: U's columns and V's rows are orthonormal, s descends.
+inline Arrays svd(const Array& A) {
+  return detail::Call("_linalg_svd").in(A).run_all();
 }
 // U and v with A = U^T diag(v) U for each symmetric matrix of a batch: the rows of U are its eigenvectors, v its eigenvalues in ascending order.
 inline Arrays syevd(const Array& A) {
