@@ -133,20 +133,25 @@ struct AdamSettings : CommonSettings {
 
 struct RmsPropSettings : CommonSettings {
   double gamma1 = 0.9;
+  double gamma2 = 0.9;
   double epsilon = 1e-8;
+  bool centered = false;
   static constexpr const char* kName = "rmsprop";
   RmsPropSettings() { learning_rate = 0.001; }
   static void fields(FieldList<RmsPropSettings>& f) {
     common_fields(f);
     f("gamma1", &RmsPropSettings::gamma1, "Decay of the mean square.");
+    f("gamma2", &RmsPropSettings::gamma2, "Momentum of the centered form.");
     f("epsilon", &RmsPropSettings::epsilon, "Avoids a division by zero.");
+    f("centered", &RmsPropSettings::centered, "Whether the running mean is taken off.");
   }
   bool by_rows() const { return false; }
-  int states() const { return 1; }
-  const char* op() const { return "rmsprop_update"; }
+  int states() const { return centered ? 3 : 1; }
+  const char* op() const { return centered ? "rmspropalex_update" : "rmsprop_update"; }
   double corrected(double rate, int64_t) const { return rate; }
   void add(TextPairs& attrs) const {
     attrs.emplace_back("gamma1", number_text(gamma1));
+    if (centered) attrs.emplace_back("gamma2", number_text(gamma2));
     attrs.emplace_back("epsilon", number_text(epsilon));
   }
 };
@@ -274,7 +279,8 @@ std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec 
                  name, value);
   }
   std::string names;
-  for (const std::span<const KnownRule> rules : {std::span<const KnownRule>(kKnown), layer_rules()}) {
+  for (const std::span<const KnownRule> rules :
+       {std::span<const KnownRule>(kKnown), layer_rules(), adaptive_rules()}) {
     for (const KnownRule& one : rules) {
       if (spec.name == one.name) return one.make(runtime, std::move(spec), settings);
       names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);

@@ -173,5 +173,7 @@ constexpr KnownRule known_rule() {
 
 // Those that need the norm of a whole weight: LARS and LAMB.
 std::span<const KnownRule> layer_rules();
+// Those of several operators a step, or that no store had at first: AdaGrad, AdaDelta, AdamW and others.
+std::span<const KnownRule> adaptive_rules();
 
 }  // namespace loomix::kvstore

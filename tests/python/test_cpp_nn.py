@@ -22,8 +22,38 @@ pytestmark = [
 # Reads Gluon's file and inputs, writes results, and its own file in the other form.
 PROGRAM = """#include <loomix/nn.h>
 using namespace loomix::nn;
-int main(int, char** argv) {
+
+// The weight after five updates by each optimizer.
+void update(const char* to) {
+  const std::pair<const char*, Settings> rules[] = {
+      {"sgd", {{"momentum", 0.9}}}, {"nag", {{"momentum", 0.9}}}, {"adam", {}}, {"rmsprop", {}},
+      {"rmsprop", {{"centered", true}}}, {"ftrl", {}}, {"signum", {{"wd_lh", 0.01}}}, {"adagrad", {}}, {"adadelta", {}},
+      {"adamax", {}}, {"ftml", {}}, {"lamb", {}}, {"adamw", {}}};
+  NamedArrays results;
+  for (auto [name, settings] : rules) {
+    const Settings shared = {{"learning_rate", 0.1}, {"wd", 0.01}, {"clip_gradient", 0.4}};
+    for (const Setting& one : shared) settings.push_back(one);
+    Dense net(1, {.use_bias = false});
+    net.initialize(Initializer::constant(0.5));
+    net(ones({1, 3}));
+    Trainer trainer(net, name, settings);
+    Parameter& weight = net.parameter_at("weight");
+    for (int i = 0; i < 5; ++i) {
+      weight.grad().assign(Array{1, -0.5f, 0.25f * static_cast<float>(i)});
+      trainer.step(2);
+    }
+    const bool centered = settings[0].name == "centered";
+    results.push_back({centered ? "centered" : name, weight.data()});
+  }
+  save_arrays(to, results);
+}
+
+int main(int count, char** argv) {
   try {
+    if (count == 2) {
+      update(argv[1]);
+      return 0;
+    }
     Sequential net(Conv2D(4, 3, {.padding = 1, .use_bias = false}), BatchNorm(), Activation("relu"), MaxPool2D(2),
                    Conv2DTranspose(3, 2, {.strides = 2}), GlobalPooling(), Flatten(), Dense(5, {.activation = "tanh"}),
                    LayerNorm(), Dense(6));
@@ -114,3 +144,34 @@ def test_files_are_gluons_in_both_directions(program, tmp_path):
     other = gluon_net()
     other.load_parameters(str(tmp_path / "again.params"))
     np.testing.assert_array_equal(other(x).asnumpy(), expected.asnumpy())
+
+
+@pytest.mark.timeout(120)
+def test_optimizers_are_those_of_python(program, tmp_path):
+    subprocess.run([program, "weights.params"], cwd=tmp_path, check=True, timeout=60)
+    found = mx.nd.load(str(tmp_path / "weights.params"))
+    makers = {
+        "sgd": lambda **k: mx.optimizer.SGD(momentum=0.9, **k),
+        "nag": lambda **k: mx.optimizer.NAG(momentum=0.9, **k),
+        "signum": lambda **k: mx.optimizer.Signum(wd_lh=0.01, **k),
+        "centered": lambda **k: mx.optimizer.RMSProp(centered=True, **k),
+    }
+    assert len(found) == 13
+    for name, weight in found.items():
+        expected = mx.nd.full((1, 3), 0.5)
+        if name == "adamw":  # by its paper: nothing of the decay goes through the means
+            m, v, w = np.zeros(3), np.zeros(3), np.full(3, 0.5)
+            for i in range(5):
+                g = np.clip(np.array([1, -0.5, 0.25 * i]) / 2, -0.4, 0.4)
+                m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+                rate = 0.1 * np.sqrt(1 - 0.999 ** (i + 1)) / (1 - 0.9 ** (i + 1))
+                w -= rate * m / (np.sqrt(v) + 1e-8) + 0.1 * 0.01 * w
+            # float32 beside float64, after steps of 0.1
+            np.testing.assert_allclose(weight.asnumpy()[0], w, rtol=1e-5, atol=1e-5)
+            continue
+        make = makers.get(name, lambda name=name, **k: mx.optimizer.create(name, **k))
+        optimizer = make(learning_rate=0.1, wd=0.01, clip_gradient=0.4, rescale_grad=0.5)
+        update = mx.optimizer.get_updater(optimizer)
+        for i in range(5):
+            update(0, mx.nd.array([[1, -0.5, 0.25 * i]]), expected)
+        np.testing.assert_allclose(weight.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6, err_msg=name)

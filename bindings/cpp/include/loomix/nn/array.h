@@ -201,8 +201,8 @@ class Array {
   void check_type(DType wanted, const char* who) const {
     const DType type = dtype();
     if (type != wanted)
-      throw Error(std::string("[Array] ") + who + " of " + name_of(wanted) + " elements; the array has " +
-                  name_of(type) + " (astype changes it).");
+      detail::fail({"[Array] ", who, " of ", name_of(wanted), " elements; the array has ", name_of(type),
+                    " (astype changes it)."});
   }
   Array reduce(const char* op, const Shape& axis, bool keepdims) const;
   Array arg(const char* op, int axis) const;
@@ -219,7 +219,7 @@ namespace detail {
 class Call {
  public:
   explicit Call(const char* op) : op_(op) {}
-  Call& in(const Array& array) {
+  [[gnu::noinline]] Call& in(const Array& array) {
     if (array) inputs_.push_back(array);
     return *this;
   }
@@ -249,7 +249,7 @@ class Call {
   Call& give(const char* name, const std::vector<double>& value) {
     return value.empty() ? *this : set(name, value);
   }
-  Call& set_text(const char* name, std::string value) {
+  [[gnu::noinline]] Call& set_text(const char* name, std::string value) {
     names_.push_back(name);
     values_.push_back(std::move(value));
     return *this;
@@ -258,7 +258,7 @@ class Call {
     name_ = std::move(name);
     return *this;
   }
-  Array run() { return run_all()[0]; }
+  [[gnu::noinline]] Array run() { return run_all()[0]; }
   Arrays run_all();
   // Writes to an array that there is.
   void into(const Array& out);

@@ -11,7 +11,7 @@ namespace loomix::nn {
 
 namespace detail {
 
-inline void Call::run_arrays(size_t* count, const LoomixArray** outputs) const {
+[[gnu::noinline]] inline void Call::run_arrays(size_t* count, const LoomixArray** outputs) const {
   std::vector<LoomixArray> handles;
   for (const Array& input : inputs_) handles.push_back(input.handle());
   std::vector<const char*> values;
@@ -19,7 +19,7 @@ inline void Call::run_arrays(size_t* count, const LoomixArray** outputs) const {
   check(LoomixOperatorInvoke(op_, handles.size(), handles.data(), &parameters, count, outputs));
 }
 
-inline Arrays Call::run_all() {
+[[gnu::noinline]] inline Arrays Call::run_all() {
   Trace* trace = inputs_.empty() ? current_trace() : nullptr;
   for (const Array& input : inputs_) {
     if (input.is_traced()) trace = input.trace();
@@ -40,7 +40,7 @@ inline void Call::into(const Array& out) {
   run_arrays(&count, &outputs);
 }
 
-inline Arrays Call::run_traced(Trace& trace) const {
+[[gnu::noinline]] inline Arrays Call::run_traced(Trace& trace) const {
   std::vector<LoomixSymbol> handles;
   Arrays kept;
   for (const Array& input : inputs_) {
@@ -71,8 +71,8 @@ inline void change_by_scalar(const char* op, Array& array, double scalar) {
 
 inline void check_scalar(const Array& array, double scalar) {
   if (array.is_traced() || scalar == std::floor(scalar) || is_floating(array.dtype())) return;
-  throw Error("[Array] " + text(scalar) + " with an array of " + name_of(array.dtype()) +
-              " would be cut to a whole number; astype(DType::float32) first.");
+  detail::fail({"[Array] ", scalar, " with an array of ", name_of(array.dtype()),
+                " would be cut to a whole number; astype(DType::float32) first."});
 }
 
 }  // namespace detail
@@ -82,8 +82,8 @@ inline int64_t Array::shape(int axis) const {
   const Shape sizes = shape();
   const int count = static_cast<int>(sizes.ndim());
   if (axis < -count || axis >= count)
-    throw Error("[Array] axis " + std::to_string(axis) + " is out of range for shape " + to_string(sizes) +
-                "; expected " + std::to_string(-count) + " to " + std::to_string(count - 1) + ".");
+    detail::fail({"[Array] axis ", axis, " is out of range for shape ", sizes, "; expected ", -count, " to ",
+                  count - 1, "."});
   return sizes[static_cast<size_t>(axis < 0 ? axis + count : axis)];
 }
 inline DType Array::dtype() const {
@@ -97,7 +97,7 @@ inline Device Array::device() const {
 inline double Array::item() const {
   const Shape sizes = shape();
   if (sizes.count() != 1)
-    throw Error("[Array] item() of an array of shape " + to_string(sizes) + "; expected one element.");
+    detail::fail({"[Array] item() of an array of shape ", sizes, "; expected one element."});
   const Array one = dtype() == DType::float64 ? *this : astype(DType::float64);
   double value = 0;
   one.copy_to(std::span<double>(&value, 1));
@@ -108,8 +108,7 @@ inline Array Array::operator[](int64_t row) const {
   const Shape sizes = shape();
   const int64_t rows = sizes.empty() ? 0 : sizes[0];
   if (row < -rows || row >= rows)
-    throw Error("[Array] row " + std::to_string(row) + " is out of range for shape " + to_string(sizes) +
-                ".");
+    detail::fail({"[Array] row ", row, " is out of range for shape ", sizes, "."});
   const int64_t begin = row < 0 ? row + rows : row;
   Shape rest(std::vector<int64_t>(sizes.begin() + 1, sizes.end()));
   if (rest.empty()) rest = {1};

@@ -107,29 +107,29 @@ namespace detail {
 using cpp::detail::check;
 using cpp::detail::Handle;
 
-inline std::string text(const char* value) { return value; }
-inline std::string text(const std::string& value) { return value; }
-inline std::string text(bool value) { return value ? "True" : "False"; }
-inline std::string text(int value) { return std::to_string(value); }
-inline std::string text(int64_t value) { return std::to_string(value); }
-inline std::string text(double value) {
+[[gnu::noinline]] inline std::string text(const char* value) { return value; }
+[[gnu::noinline]] inline std::string text(const std::string& value) { return value; }
+[[gnu::noinline]] inline std::string text(bool value) { return value ? "True" : "False"; }
+[[gnu::noinline]] inline std::string text(int value) { return std::to_string(value); }
+[[gnu::noinline]] inline std::string text(int64_t value) { return std::to_string(value); }
+[[gnu::noinline]] inline std::string text(double value) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.17g", value);
   return buffer;
 }
-inline std::string text(float value) {
+[[gnu::noinline]] inline std::string text(float value) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.9g", static_cast<double>(value));
   return buffer;
 }
-inline std::string text(DType value) { return name_of(value); }
-inline std::string text(const Shape& shape) {
+[[gnu::noinline]] inline std::string text(DType value) { return name_of(value); }
+[[gnu::noinline]] inline std::string text(const Shape& shape) {
   std::string result = "(";
   for (size_t i = 0; i < shape.ndim(); ++i) result += (i ? ", " : "") + std::to_string(shape[i]);
   return result + (shape.ndim() == 1 ? ",)" : ")");
 }
-inline std::string text(const Device& device) { return cpp::detail::text_of(device); }
-inline std::string text(const std::vector<double>& values) {
+[[gnu::noinline]] inline std::string text(const Device& device) { return cpp::detail::text_of(device); }
+[[gnu::noinline]] inline std::string text(const std::vector<double>& values) {
   std::string result = "(";
   for (const double value : values) result += text(value) + ",";
   return result + ")";
@@ -144,6 +144,32 @@ inline LoomixShape to_c(const Shape& from) {
 }
 inline Shape from_c(const LoomixShape& from) {
   return Shape(std::vector<int64_t>(from.sizes, from.sizes + (from.axes > 0 ? from.axes : 0)));
+}
+
+// A piece of an error's text; texts are only made when there is an error.
+struct Piece {
+  Piece(const char* from) : kind(Kind::text), chars(from) {}                 // NOLINT: they are listed
+  Piece(const std::string& from) : kind(Kind::text), chars(from.c_str()) {}  // NOLINT
+  Piece(const Shape& from) : kind(Kind::shape), shape(&from) {}              // NOLINT
+  Piece(int64_t from) : kind(Kind::number), number(from) {}                  // NOLINT
+  Piece(size_t from) : Piece(static_cast<int64_t>(from)) {}                  // NOLINT
+  Piece(int from) : Piece(int64_t{from}) {}                                  // NOLINT
+  Piece(double from) : kind(Kind::real), real(from) {}                       // NOLINT
+  enum class Kind { text, shape, number, real } kind;
+  const char* chars = nullptr;
+  const Shape* shape = nullptr;
+  int64_t number = 0;
+  double real = 0;
+};
+[[noreturn, gnu::noinline, gnu::cold]] inline void fail(std::initializer_list<Piece> pieces) {
+  std::string message;
+  for (const Piece& piece : pieces) {
+    if (piece.kind == Piece::Kind::text) message += piece.chars;
+    if (piece.kind == Piece::Kind::shape) message += text(*piece.shape);
+    if (piece.kind == Piece::Kind::number) message += text(piece.number);
+    if (piece.kind == Piece::Kind::real) message += text(piece.real);
+  }
+  throw Error(message);
 }
 
 }  // namespace detail

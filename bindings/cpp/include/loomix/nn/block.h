@@ -59,12 +59,12 @@ class Block {
   // What the block computes; one of the two is overridden.
   virtual Array forward(const Array& x) {
     (void)x;
-    throw Error("[" + kind_ + "] does not override forward.");
+    detail::fail({"[", kind_, "] does not override forward."});
   }
   virtual Arrays forward_all(const Arrays& inputs) {
     if (inputs.size() != 1)
-      throw Error("[" + kind_ + "] got " + std::to_string(inputs.size()) +
-                  " inputs; forward takes one, forward_all any number.");
+      detail::fail(
+          {"[", kind_, "] got ", inputs.size(), " inputs; forward takes one, forward_all any number."});
     return {forward(inputs[0])};
   }
 
@@ -88,7 +88,7 @@ class Block {
     for (const auto& [known, parameter] : parameters()) {
       if (known == name) return *parameter;
     }
-    throw Error("[" + kind_ + "] has no parameter '" + name + "'.");
+    detail::fail({"[", kind_, "] has no parameter '", name, "'."});
   }
   void cast(DType dtype) {
     for (const auto& [name, parameter] : parameters()) parameter->cast(dtype);
@@ -104,7 +104,7 @@ class Block {
   std::string summary(const Shape& input);
   // What was compiled for the last call of a hybridized block.
   std::string explain() const {
-    if (graphs_.empty()) throw Error("[" + kind_ + "] was not compiled yet; hybridize() and call it.");
+    if (graphs_.empty()) detail::fail({"[", kind_, "] was not compiled yet; hybridize() and call it."});
     const char* text = nullptr;
     detail::check(LoomixGraphDescribe(graphs_.back().graph.get(), &text));
     return text;
@@ -207,7 +207,7 @@ struct Block::Within {
   const Block* before;
 };
 
-inline void Block::add_to_summary(const Arrays& outputs) const {
+[[gnu::cold]] inline void Block::add_to_summary(const Arrays& outputs) const {
   const std::string path = detail::place().path();
   std::string line = path.empty() ? kind_ : path + " " + kind_;
   line.resize(line.size() < 41 ? 41 : line.size(), ' ');
@@ -251,7 +251,7 @@ inline Arrays Block::run(const Arrays& inputs) {
   return forward_all(inputs);
 }
 
-inline Block::Graph Block::trace(const Arrays& inputs) {
+[[gnu::cold]] inline Block::Graph Block::trace(const Arrays& inputs) {
   const Pause pause(is_training());
   detail::Trace trace;
   Within::set_place();
@@ -283,7 +283,7 @@ inline Block::Graph Block::trace(const Arrays& inputs) {
   return graph;
 }
 
-inline void Block::complete(const detail::Trace& trace, LoomixSymbol symbol) const {
+[[gnu::cold]] inline void Block::complete(const detail::Trace& trace, LoomixSymbol symbol) const {
   bool unknown = false;
   for (const detail::Trace::Input& input : trace.inputs()) {
     unknown |= input.parameter && !input.parameter->is_known();

@@ -65,7 +65,7 @@ struct MnistOptions {
   int64_t seed = 0;
 };
 // Files of MNIST's form, compressed or not; `prefix` is up to "-images-idx3-ubyte": "data/train".
-inline FileLoader mnist(const std::string& prefix, const MnistOptions& options = {}) {
+[[gnu::cold]] inline FileLoader mnist(const std::string& prefix, const MnistOptions& options = {}) {
   std::string end = ".gz";
   if (FILE* plain = std::fopen((prefix + "-images-idx3-ubyte").c_str(), "rb")) {
     std::fclose(plain);
@@ -79,7 +79,8 @@ inline FileLoader mnist(const std::string& prefix, const MnistOptions& options =
                                   {"seed", options.seed}});
 }
 // A row a sample.
-inline FileLoader csv(const std::string& data, const Shape& shape, const std::string& labels, int64_t batch) {
+[[gnu::cold]] inline FileLoader csv(const std::string& data, const Shape& shape, const std::string& labels,
+                                    int64_t batch) {
   return FileLoader(
       "CSVIter", {{"data_csv", data}, {"data_shape", shape}, {"label_csv", labels}, {"batch_size", batch}});
 }
@@ -92,7 +93,8 @@ struct RecordOptions {
   std::vector<FileLoader::Option> more = {};  // others of ImageRecordIter
 };
 // Images in a RecordIO file, cut and decoded to (channels, height, width).
-inline FileLoader records(const std::string& path, const Shape& shape, const RecordOptions& options = {}) {
+[[gnu::cold]] inline FileLoader records(const std::string& path, const Shape& shape,
+                                        const RecordOptions& options = {}) {
   std::vector<FileLoader::Option> all = {{"path_imgrec", path},
                                          {"data_shape", shape},
                                          {"batch_size", options.batch},
@@ -115,10 +117,8 @@ class ArrayLoader : public Loader {
   ArrayLoader(const Array& data, const Array& label, const ArrayLoaderOptions& options = {})
       : data_(data), label_(label), options_(options), size_(data.shape(0)) {
     if (label && label.shape(0) != size_)
-      throw Error("[ArrayLoader] there are " + std::to_string(size_) + " samples and " +
-                  std::to_string(label.shape(0)) + " labels.");
-    if (options.batch < 1)
-      throw Error("[ArrayLoader] batch is " + std::to_string(options.batch) + "; expected 1 or more.");
+      detail::fail({"[ArrayLoader] there are ", size_, " samples and ", label.shape(0), " labels."});
+    if (options.batch < 1) detail::fail({"[ArrayLoader] batch is ", options.batch, "; expected 1 or more."});
     reset();
   }
   bool next(Batch& batch) override {

@@ -29,9 +29,7 @@ class File {
   ~File() {
     if (file_) std::fclose(file_);
   }
-  [[noreturn]] void fail(const std::string& why) const {
-    throw Error("[files] '" + path_ + "' " + why + ".");
-  }
+  [[noreturn]] void fail(const std::string& why) const { detail::fail({"[files] '", path_, "' ", why, "."}); }
   void write(const void* data, size_t bytes) {
     if (std::fwrite(data, 1, bytes, file_) != bytes) fail("could not be written whole");
   }
@@ -126,7 +124,7 @@ class HeaderReader {
 
 inline bool is_safetensors(const std::string& path) { return cpp::detail::ends_with(path, ".safetensors"); }
 
-inline void save_safetensors(const std::string& path, const NamedArrays& arrays) {
+[[gnu::cold]] inline void save_safetensors(const std::string& path, const NamedArrays& arrays) {
   std::string header = "{";
   int64_t offset = 0;
   for (const auto& [name, array] : arrays) {
@@ -157,7 +155,7 @@ inline void save_safetensors(const std::string& path, const NamedArrays& arrays)
   file.close();
 }
 
-inline NamedArrays load_safetensors(const std::string& path) {
+[[gnu::cold]] inline NamedArrays load_safetensors(const std::string& path) {
   File file(path, "rb");
   const std::string content = file.read_all();
   if (content.size() < 8) file.fail("is no safetensors file: it is too short");
@@ -208,7 +206,7 @@ inline NamedArrays load_safetensors(const std::string& path) {
 }  // namespace detail
 
 // By the end of the name: `.safetensors`, else MXNet's form.
-inline void save_arrays(const std::string& path, const NamedArrays& arrays) {
+[[gnu::cold]] inline void save_arrays(const std::string& path, const NamedArrays& arrays) {
   if (detail::is_safetensors(path)) return detail::save_safetensors(path, arrays);
   std::vector<LoomixArray> handles;
   std::vector<const char*> names;
@@ -219,7 +217,7 @@ inline void save_arrays(const std::string& path, const NamedArrays& arrays) {
   detail::check(LoomixArraySave(path.c_str(), handles.size(), handles.data(), names.data()));
 }
 
-inline NamedArrays load_arrays(const std::string& path) {
+[[gnu::cold]] inline NamedArrays load_arrays(const std::string& path) {
   if (detail::is_safetensors(path)) return detail::load_safetensors(path);
   size_t count = 0;
   const LoomixArray* arrays = nullptr;
@@ -234,13 +232,13 @@ inline NamedArrays load_arrays(const std::string& path) {
   return result;
 }
 
-inline void Block::save(const std::string& path) const {
+[[gnu::cold]] inline void Block::save(const std::string& path) const {
   NamedArrays arrays;
   for (const auto& [name, parameter] : parameters()) arrays.push_back({name, parameter->data()});
   save_arrays(path, arrays);
 }
 
-inline void Block::load(const std::string& path, bool allow_missing, bool ignore_extra) {
+[[gnu::cold]] inline void Block::load(const std::string& path, bool allow_missing, bool ignore_extra) {
   const NamedArrays arrays = load_arrays(path);
   const NamedParameters wanted = parameters();
   for (const auto& [name, parameter] : wanted) {
@@ -250,19 +248,19 @@ inline void Block::load(const std::string& path, bool allow_missing, bool ignore
     }
     if (found) parameter->set(*found);
     else if (!allow_missing)
-      throw Error("[" + kind_ + "] '" + path + "' has no parameter '" + name +
-                  "'; allow_missing leaves it alone.");
+      detail::fail(
+          {"[", kind_, "] '", path, "' has no parameter '", name, "'; allow_missing leaves it alone."});
   }
   for (const auto& [name, array] : arrays) {
     bool known = false;
     for (const auto& [other, parameter] : wanted) known |= other == name;
     if (!known && !ignore_extra)
-      throw Error("[" + kind_ + "] '" + path + "' has a parameter '" + name +
-                  "' that the block does not have; ignore_extra passes over it.");
+      detail::fail({"[", kind_, "] '", path, "' has a parameter '", name,
+                    "' that the block does not have; ignore_extra passes over it."});
   }
 }
 
-inline std::string Block::summary(const Shape& input) {
+[[gnu::cold]] inline std::string Block::summary(const Shape& input) {
   std::string text = "block                                     output              parameters\n";
   int64_t all = 0;
   detail::summary() = &text;

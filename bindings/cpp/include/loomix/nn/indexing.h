@@ -79,7 +79,7 @@ class Selection {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error("[Array] " + what + " for an array of shape " + to_string(shape_) + ".");
+    detail::fail({"[Array] ", what, " for an array of shape ", shape_, "."});
   }
   bool is_mask(const Index& key) const {
     if (key.kind != Index::Kind::array) return false;

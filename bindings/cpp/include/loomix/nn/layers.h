@@ -24,8 +24,7 @@ inline Shape for_axes(const Shape& sizes, int axes, int64_t usual, const char* w
   if (sizes.empty()) return Shape(std::vector<int64_t>(static_cast<size_t>(axes), usual));
   if (sizes.ndim() == 1) return Shape(std::vector<int64_t>(static_cast<size_t>(axes), sizes[0]));
   if (sizes.ndim() != static_cast<size_t>(axes))
-    throw Error(std::string("[") + who + "] got the sizes " + text(sizes) + " for " + std::to_string(axes) +
-                " axes.");
+    detail::fail({"[", who, "] got the sizes ", sizes, " for ", axes, " axes."});
   return sizes;
 }
 
@@ -100,9 +99,7 @@ class Conv : public Block {
         options_(options),
         transposed_(transposed) {
     const int64_t in = options.in_channels, groups = options.groups;
-    if (groups < 1)
-      throw Error(std::string("[") + kind + "] groups is " + std::to_string(groups) +
-                  "; expected 1 or more.");
+    if (groups < 1) detail::fail({"[", kind, "] groups is ", groups, "; expected 1 or more."});
     const bool last = options.layout && std::string(options.layout).back() == 'C';
     Shape shape = transposed ? Shape{in, channels / groups} : Shape{channels, in / groups};
     shape.sizes.insert(shape.sizes.begin() + (last ? 1 : 2), kernel_.begin(), kernel_.end());
@@ -340,8 +337,7 @@ class Input : public Block {
     if (detail::current_trace()) return x;  // was checked when the shapes were found
     Shape rest = x.shape();
     if (!rest.empty()) rest.sizes.erase(rest.sizes.begin());
-    if (rest != shape_)
-      throw Error("[Input] samples have shape " + to_string(rest) + "; expected " + to_string(shape_) + ".");
+    if (rest != shape_) detail::fail({"[Input] samples have shape ", rest, "; expected ", shape_, "."});
     return x;
   }
 

@@ -9,19 +9,17 @@ namespace loomix::nn::linalg {
 
 namespace detail {
 
-using nn::detail::text;
+
 
 inline void check_matrix(const Array& a, const char* who) {
   const Shape shape = a.shape();
   if (shape.ndim() != 2)
-    throw Error(std::string("[linalg] ") + who + " of an array of shape " + text(shape) +
-                "; expected a matrix.");
+    nn::detail::fail({"[linalg] ", who, " of an array of shape ", shape, "; expected a matrix."});
 }
 inline void check_square(const Array& a, const char* who) {
   const Shape shape = a.shape();
   if (shape.ndim() < 2 || shape[shape.ndim() - 1] != shape[shape.ndim() - 2])
-    throw Error(std::string("[linalg] ") + who + " of an array of shape " + text(shape) +
-                "; expected square matrices.");
+    nn::detail::fail({"[linalg] ", who, " of an array of shape ", shape, "; expected square matrices."});
 }
 inline Array product(const Array& a, const Array& b, bool transpose_a = false) {
   return op::linalg::gemm2(a, b, {.transpose_a = transpose_a});
@@ -81,8 +79,8 @@ inline Qr qr(const Array& a) {
   const Shape shape = a.shape();
   const size_t n = shape.ndim();
   if (n < 2 || shape[n - 2] < shape[n - 1])
-    throw Error("[linalg] qr of an array of shape " + to_string(shape) +
-                "; expected at least as many rows as columns.");
+    nn::detail::fail(
+        {"[linalg] qr of an array of shape ", shape, "; expected at least as many rows as columns."});
   Shape swapped;
   for (size_t i = 0; i < n; ++i) swapped.sizes.push_back(static_cast<int64_t>(i));
   std::swap(swapped[n - 1], swapped[n - 2]);
@@ -107,8 +105,8 @@ inline Eigh eigh(const Array& a) {
 inline Array lstsq(const Array& a, const Array& b) {
   detail::check_matrix(a, "lstsq");
   if (a.shape(0) != b.shape(0))
-    throw Error("[linalg] a system of " + std::to_string(a.shape(0)) +
-                " equations has a right-hand side of shape " + to_string(b.shape()) + ".");
+    nn::detail::fail(
+        {"[linalg] a system of ", a.shape(0), " equations has a right-hand side of shape ", b.shape(), "."});
   const auto [q, r] = qr(a);
   const Array rotated = detail::product(q, detail::column(b), true);
   const Array x = op::linalg::trsm(r, rotated, {.lower = false});
@@ -132,8 +130,7 @@ inline Array det(const Array& a) {
 
 // Of all elements, or over some axes: the root of the sum of squares, or for order 1 the sum of absolute values.
 inline Array norm(const Array& a, int order = 2, const Shape& axis = {}, bool keepdims = false) {
-  if (order != 1 && order != 2)
-    throw Error("[linalg] norm of order " + std::to_string(order) + "; expected 1 or 2.");
+  if (order != 1 && order != 2) nn::detail::fail({"[linalg] norm of order ", order, "; expected 1 or 2."});
   return op::norm(a, {.ord = order, .axis = axis, .keepdims = keepdims});
 }
 

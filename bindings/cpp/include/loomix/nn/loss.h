@@ -10,8 +10,8 @@ class Loss : public Block {
  public:
   Arrays forward_all(const Arrays& inputs) override {
     if (inputs.size() != 2 && inputs.size() != 3)
-      throw Error("[" + kind() + "] got " + std::to_string(inputs.size()) +
-                  " inputs; expected predictions, labels and perhaps weights.");
+      detail::fail({"[", kind(), "] got ", inputs.size(),
+                    " inputs; expected predictions, labels and perhaps weights."});
     Array loss = elements(inputs[0], inputs[1]);
     if (inputs.size() == 3) loss = loss * inputs[2];
     if (weight_ != 1) loss = loss * weight_;

@@ -106,7 +106,7 @@ class Model {
   }
   History fit(Loader& loader, const FitOptions& options = {}) {
     if (options.accumulate < 1)
-      throw Error("[Model] accumulate is " + std::to_string(options.accumulate) + "; expected 1 or more.");
+      detail::fail({"[Model] accumulate is ", options.accumulate, "; expected 1 or more."});
     for (const auto& [name, parameter] : net_->parameters()) {
       if (parameter->wants_gradient())
         parameter->set_request(options.accumulate > 1 ? LOOMIX_ADD : LOOMIX_WRITE);
@@ -223,7 +223,7 @@ class Model {
     last_batches_ = batches;
     loader.reset();
   }
-  void show_bar(int64_t epoch, int64_t batches, const Mean& loss) const {
+  [[gnu::cold]] void show_bar(int64_t epoch, int64_t batches, const Mean& loss) const {
     std::string bar;
     if (last_batches_ > 0) {
       for (int64_t i = 0; i < 30; ++i) bar += i * last_batches_ < batches * 30 ? '=' : ' ';
@@ -231,7 +231,7 @@ class Model {
     std::fprintf(stderr, "\repoch %lld [%s] batch %lld, loss %.4f", static_cast<long long>(epoch),
                  bar.c_str(), static_cast<long long>(batches), loss.get());
   }
-  void print(const EpochReport& report) const {
+  [[gnu::cold]] void print(const EpochReport& report) const {
     const char* const name = options_.metric ? options_.metric->name().c_str() : "";
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r%70s\r", "");
     std::printf("epoch %lld: loss %.4f", static_cast<long long>(report.epoch), report.loss);
@@ -241,12 +241,12 @@ class Model {
     std::printf("; %.2f s\n", report.seconds);
     std::fflush(stdout);
   }
-  void save_checkpoint(const std::string& prefix, int64_t epoch) {
+  [[gnu::cold]] void save_checkpoint(const std::string& prefix, int64_t epoch) {
     // Each file is whole or not there, and the epoch is written last.
     const auto write = [](const std::string& path, const auto& save) {
       save(path + ".part");
       if (std::rename((path + ".part").c_str(), path.c_str()) != 0)
-        throw Error("[Model] '" + path + "' cannot be written.");
+        detail::fail({"[Model] '", path, "' cannot be written."});
     };
     write(prefix + ".params", [&](const std::string& path) { net_->save(path); });
     write(prefix + "-states.params", [&](const std::string& path) { trainer().save_states(path); });
@@ -254,7 +254,7 @@ class Model {
       save_arrays(path, {{"epoch", Array::from(std::vector<int64_t>{epoch})}});
     });
   }
-  int64_t first_epoch(const FitOptions& options) {
+  [[gnu::cold]] int64_t first_epoch(const FitOptions& options) {
     if (!options.resume) return 1;
     if (options.checkpoint.empty()) throw Error("[Model] resume needs a checkpoint to go on from.");
     FILE* const file = std::fopen((options.checkpoint + "-epoch.params").c_str(), "rb");

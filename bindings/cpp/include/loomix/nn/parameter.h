@@ -65,10 +65,9 @@ class Parameter {
     return data_;
   }
   Array grad() const { return data().grad(); }
-  void set(const Array& value) {
+  [[gnu::cold]] void set(const Array& value) {
     if (is_known() && value.shape() != shape_)
-      throw Error("[Parameter] '" + name_ + "' has shape " + to_string(shape_) + "; the value has " +
-                  to_string(value.shape()) + ".");
+      detail::fail({"[Parameter] '", name_, "' has shape ", shape_, "; the value has ", value.shape(), "."});
     complete(value.shape());
     if (data_) {
       data_.assign(value.dtype() == data_.dtype() ? value : value.astype(data_.dtype()));
@@ -86,12 +85,10 @@ class Parameter {
     wanted_ = true;
     if (is_known()) make();
   }
-  void complete(const Shape& shape) {
+  [[gnu::cold]] void complete(const Shape& shape) {
     bool fits = shape_.empty() || shape.ndim() == shape_.ndim();
     for (size_t i = 0; fits && i < shape_.ndim(); ++i) fits = shape_[i] <= 0 || shape_[i] == shape[i];
-    if (!fits)
-      throw Error("[Parameter] '" + name_ + "' has shape " + to_string(shape_) + " and would get " +
-                  to_string(shape) + ".");
+    if (!fits) detail::fail({"[Parameter] '", name_, "' has shape ", shape_, " and would get ", shape, "."});
     shape_ = shape;
     if (wanted_ && !data_) make();
   }
@@ -141,7 +138,7 @@ class Parameter {
   Array data_;
 };
 
-inline Array Initializer::make(const Shape& shape, const ArrayOptions& options) const {
+[[gnu::cold]] inline Array Initializer::make(const Shape& shape, const ArrayOptions& options) const {
   const Pause pause;
   const detail::Untraced untraced;
   switch (kind) {
@@ -152,9 +149,9 @@ inline Array Initializer::make(const Shape& shape, const ArrayOptions& options) 
     default: break;
   }
   if (shape.ndim() < 2)
-    throw Error("[Initializer] a parameter of shape " + to_string(shape) +
-                " has no inputs and outputs; xavier, msra "
-                "and orthogonal are for two axes or more.");
+    detail::fail({"[Initializer] a parameter of shape ", shape,
+                  " has no inputs and outputs; xavier, msra "
+                  "and orthogonal are for two axes or more."});
   if (kind == Kind::orthogonal) {  // of random signs: the first eigenvectors of a random symmetric matrix
     const int64_t rows = shape[0], columns = shape.count() / rows, size = rows > columns ? rows : columns;
     const Array random = nn::normal({size, size}, 0, 1, {DType::float64, options.device});

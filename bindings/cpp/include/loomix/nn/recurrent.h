@@ -66,9 +66,9 @@ class Recurrent : public Block {
         options_(options) {
     const std::string layout = options.layout;
     if (layout != "TNC" && layout != "NTC")
-      throw Error("[" + kind() + "] the layout is " + layout + "; expected TNC or NTC.");
+      detail::fail({"[", kind(), "] the layout is ", layout, "; expected TNC or NTC."});
     if (options.layers < 1)
-      throw Error("[" + kind() + "] layers is " + std::to_string(options.layers) + "; expected 1 or more.");
+      detail::fail({"[", kind(), "] layers is ", options.layers, "; expected 1 or more."});
     ways_ = options.bidirectional ? 2 : 1;
     for (int64_t layer = 0; layer < options.layers; ++layer) {
       for (int64_t way = 0; way < ways_; ++way) {
@@ -133,14 +133,13 @@ class MultiHeadAttention : public Block {
         heads_(heads),
         rate_(dropout) {
     if (heads < 1 || units % heads != 0)
-      throw Error("[MultiHeadAttention] " + std::to_string(units) + " units are to be divided among " +
-                  std::to_string(heads) + " heads.");
+      detail::fail({"[MultiHeadAttention] ", units, " units are to be divided among ", heads, " heads."});
   }
   Arrays forward_all(const Arrays& inputs) override {
     const size_t count = inputs.size();
     if (count < 1 || count > 4)
-      throw Error("[MultiHeadAttention] got " + std::to_string(count) +
-                  " inputs; expected x, or x and mask, or query, key, value and perhaps a mask.");
+      detail::fail({"[MultiHeadAttention] got ", count,
+                    " inputs; expected x, or x and mask, or query, key, value and perhaps a mask."});
     const bool self = count < 3;
     const Array mask = count % 2 == 0 ? inputs.back() : Array();
     const Array q = heads_of(query_(inputs[0])), k = heads_of(key_(inputs[self ? 0 : 1])),

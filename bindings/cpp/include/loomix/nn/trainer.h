@@ -16,7 +16,7 @@ using Settings = std::vector<Setting>;
 
 // Scales the gradients of all parameters so that their common norm is at most this. Returns the norm that there was, an array of
 // one element; nothing waits.
-inline Array clip_global_norm(const Block& net, double most) {
+[[gnu::cold]] inline Array clip_global_norm(const Block& net, double most) {
   const Pause pause;
   Array sum;
   for (const auto& [name, parameter] : net.parameters()) {
@@ -71,8 +71,7 @@ class Trainer {
 
   // Updates by gradients of the sum of losses of so many samples, in each process.
   void step(int64_t batch_size) {
-    if (batch_size < 1)
-      throw Error("[Trainer] a step of " + std::to_string(batch_size) + " samples; expected 1 or more.");
+    if (batch_size < 1) detail::fail({"[Trainer] a step of ", batch_size, " samples; expected 1 or more."});
     if (store_ && !initialized_) initialize_store();
     if (on_store_) {
       scale_on_store(batch_size);
@@ -116,7 +115,7 @@ class Trainer {
   int workers() const { return workers_; }
 
   // States of the optimizer, with which another run goes on.
-  void save_states(const std::string& path) const {
+  [[gnu::cold]] void save_states(const std::string& path) const {
     NamedArrays arrays;
     for (const auto& [name, parameter] : parameters_) {
       const LoomixKey key{name.c_str(), 0};
@@ -132,7 +131,7 @@ class Trainer {
     arrays.push_back({":steps", Array::from(std::vector<int64_t>{steps_})});
     save_arrays(path, arrays);
   }
-  void load_states(const std::string& path) {
+  [[gnu::cold]] void load_states(const std::string& path) {
     const NamedArrays arrays = load_arrays(path);
     const auto find = [&](const std::string& name) {
       for (const auto& [known, array] : arrays) {
@@ -142,7 +141,7 @@ class Trainer {
     };
     for (const auto& [name, parameter] : parameters_) {
       const Array updates = find(name + ":updates");
-      if (!updates) throw Error("[Trainer] '" + path + "' has no states of '" + name + "'.");
+      if (!updates) detail::fail({"[Trainer] '", path, "' has no states of '", name, "'."});
       Arrays states;
       std::vector<LoomixArray> handles;
       for (int i = 0; const Array state = find(name + ":" + std::to_string(i)); ++i)
@@ -181,7 +180,7 @@ class Trainer {
     });
     scale_ = samples;
   }
-  void open_store(const TrainerOptions& options) {
+  [[gnu::cold]] void open_store(const TrainerOptions& options) {
     LoomixStore made = nullptr;
     detail::check(LoomixStoreCreate(options.store, &made));
     store_ = detail::Handle<LoomixStore>(made);
@@ -194,7 +193,7 @@ class Trainer {
     }
   }
   // All processes begin with the values of the first.
-  void initialize_store() {
+  [[gnu::cold]] void initialize_store() {
     for (const NamedParameters* list : {&parameters_, &states_}) {
       for (const auto& [name, parameter] : *list) {
         const LoomixKey key{name.c_str(), 0};
@@ -205,12 +204,12 @@ class Trainer {
     }
     initialized_ = true;
   }
-  void scale_on_store(int64_t batch_size) {
+  [[gnu::cold]] void scale_on_store(int64_t batch_size) {
     if (scale_on_store_ == batch_size) return;
     if (scale_on_store_ != 0)
-      throw Error(
-          "[Trainer] with dist_async the servers update, so all steps have the same number of samples: " +
-          std::to_string(scale_on_store_) + ", and not " + std::to_string(batch_size) + ".");
+      detail::fail(
+          {"[Trainer] with dist_async the servers update, so all steps have the same number of samples: ",
+           scale_on_store_, ", and not ", batch_size, "."});
     if (rank_ == 0) {
       with_pairs(rescale_ / static_cast<double>(batch_size), [&](const LoomixPairs* pairs) {
         detail::check(LoomixStoreSetOptimizer(store_.get(), name_.c_str(), pairs));
