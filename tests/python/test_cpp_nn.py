@@ -2,6 +2,7 @@
 """C++ networks (loomix/nn.h) and Gluon's: the same files, the same results."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "build/bindings/c/api"
+FASHION = Path("/usr/share/datasets/fashion-mnist")
 
 pytestmark = [
     pytest.mark.source,
@@ -80,12 +82,17 @@ int main(int count, char** argv) {
 def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nn")
     (folder / "program.cc").write_text(PROGRAM)
+    return build(folder / "program.cc")
+
+
+def build(source):
     includes = [f"-I{ROOT}/bindings/{part}/include" for part in ("c", "cpp")]
     link = [f"-L{LIBRARY}", "-lloomix_c", f"-Wl,-rpath,{LIBRARY}"]
-    warnings = ["-Wall", "-Wextra", "-Werror"]
-    command = ["g++", "-std=c++20", "-O0", *warnings, *includes, "program.cc", "-o", "program", *link]
-    subprocess.run(command, cwd=folder, check=True, timeout=100)
-    return folder / "program"
+    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused"]
+    program = source.with_suffix("")
+    command = ["g++", "-std=c++20", "-O0", *warnings, *includes, source, "-o", program, *link]
+    subprocess.run(command, check=True, timeout=100)
+    return program
 
 
 def gluon_net():
@@ -175,3 +182,22 @@ def test_optimizers_are_those_of_python(program, tmp_path):
         for i in range(5):
             update(0, mx.nd.array([[1, -0.5, 0.25 * i]]), expected)
         np.testing.assert_allclose(weight.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not FASHION.is_dir(), reason="needs Debian's dataset-fashion-mnist")
+def test_the_code_on_the_page_runs(tmp_path):
+    text = (ROOT / "docs/cpp_nn.md").read_text()
+    first, *rest = re.findall(r"^```cpp\n(.*?)^```\n", text, re.MULTILINE | re.DOTALL)
+    (tmp_path / "first.cc").write_text(first)
+    found = subprocess.run(
+        [build(tmp_path / "first.cc")], cwd=tmp_path, check=True, capture_output=True, timeout=60
+    )
+    assert float(found.stdout.split()[-1]) > 0.78
+    assert (tmp_path / "first.params").exists()
+    head = "#include <iostream>\n#include <loomix/nn.h>\n#include <loomix/nn/linalg.h>\nusing namespace loomix::nn;\n"
+    parts = "".join(f"void part{i}() {{\n{part}}}\n" for i, part in enumerate(rest))
+    calls = "".join(f"part{i}();" for i in range(len(rest)))
+    (tmp_path / "rest.cc").write_text(f"{head}{parts}int main() {{ {calls} }}\n")
+    found = subprocess.run([build(tmp_path / "rest.cc")], check=True, capture_output=True, timeout=60)
+    assert b"[2, 4, 6]" in found.stdout
