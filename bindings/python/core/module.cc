@@ -11,6 +11,7 @@
 #include "bindings/python/core/operator/numpy_function.h"
 #include "bindings/python/core/operator/op_function.h"
 #include "bindings/python/core/operator/precision.h"
+#include "bindings/python/core/operator/trace.h"
 #include "bindings/python/core/process/process.h"
 #include "bindings/python/core/process/runtime.h"
 #include "bindings/python/core/store/kvstore_object.h"
@@ -41,6 +42,7 @@ PYBIND11_MODULE(_core, m) {
     add_array_functions(m.ptr());
     add_symbol_type(m.ptr());
     add_precision(m.ptr());
+    add_trace(m.ptr());
     add_executor_type(m.ptr());
     add_cached_graph_type(m.ptr());
     add_data_iter(m.ptr());

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _star
-from .base import MXNetTypeError, MXNetValueError
+from .base import MXNetTypeError, MXNetValueError, StateError
 from .base import string_types as string_types
 
 if TYPE_CHECKING:
@@ -383,6 +383,11 @@ class Function:
         self.saved_tensors = args
 
     def __call__(self, *inputs: Any) -> Any:
+        if _core.active_trace() is not None:
+            raise StateError(
+                f"[autograd.Function] {type(self).__name__} is called in the forward of a hybridized block, whose "
+                "graph cannot hold it; use mx.operator.CustomOp."
+            )
         if self._used:
             raise MXNetValueError(
                 f"[{type(self).__name__}] this object was called already, and keeps what its backward needs; make "

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Module functions on whole arrays: files, records, copies between storage types.
 #include "bindings/python/core/array/array_functions.h"
+#include "bindings/python/core/operator/attr_cache.h"
+#include "bindings/python/core/operator/invoke.h"
+#include "bindings/python/core/operator/trace.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -11,6 +14,7 @@
 #include "ndarray/array_file.h"
 #include "ndarray/copy.h"
 #include "ndarray/sparse.h"
+#include "ops/table.h"
 
 namespace loomix::python {
 namespace {
@@ -36,6 +40,21 @@ py::tuple to_python(ArrayList list) {
 std::span<const std::byte> bytes_of(const py::bytes& bytes) {
   const std::string_view text = bytes;
   return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// A copy that is traced is an operator's, which stays on one device.
+void copy_traced(const NDArray& from, NDArray& to) {
+  LOOMIX_CHECK(
+      from.device() == to.device() && from.is_dense() && to.is_dense(), StateError,
+      "[copyto] forward of a hybridized block copies from {} to {}; expected dense arrays of one device.",
+      from.device().to_string(), to.device().to_string());
+  static const Operator identity = find_operator("_copy");
+  static const Operator cast = find_operator("Cast");
+  const NDArray* in[] = {&from};
+  NDArray* const out[] = {&to};
+  if (from.dtype() == to.dtype()) return invoke_into(*identity.def, identity.no_attrs, in, out);
+  const auto attrs = operators().parse(*cast.def, TextPairs{{"dtype", std::string(name_of(to.dtype()))}});
+  invoke_into(*cast.def, attrs, in, out);
 }
 
 }  // namespace
@@ -79,7 +98,10 @@ void add_array_functions(PyObject* module) {
     return to_python(load_array_record(engine(), bytes_of(record), {.numpy_shapes = true}));
   });
   m.def("copy_array", [](const py::object& source, const py::object& target) {
-    copy(to_array(source.ptr(), "copyto", "source"), to_array(target.ptr(), "copyto", "other"));
+    const NDArray& from = to_array(source.ptr(), "copyto", "source");
+    NDArray& to = to_array(target.ptr(), "copyto", "other");
+    if (active_trace()) copy_traced(from, to);
+    else copy(from, to);
   });
   m.def("cast_storage", [](const py::object& source, const std::string& stype) {
     return to_python(cast_storage(to_array(source.ptr(), "tostype", "array"), to_storage_type(stype)));

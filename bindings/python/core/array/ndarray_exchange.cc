@@ -11,6 +11,7 @@
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/kept.h"
+#include "bindings/python/core/operator/trace.h"
 #include "bindings/python/core/process/runtime.h"
 
 namespace loomix::python {
@@ -27,6 +28,7 @@ NDArray& host_dense(PyObject* self, const char* who) {
   LOOMIX_CHECK(array.device().is_host(), ValueError,
                "[{}] the array is on {}; expected one in host memory: use as_in_context(mx.cpu()).", who,
                array.device().to_string());
+  check_readable(array, who);
   return array;
 }
 
@@ -34,6 +36,7 @@ PyObject* as_numpy(PyObject* self, PyObject*) {
   return guarded([&] {
     const NDArray& array = array_of(self);
     LOOMIX_CHECK(!array.is_none(), ValueError, "[asnumpy] the array holds nothing.");
+    check_readable(array, "asnumpy");
     LOOMIX_CHECK(array.is_dense(), ValueError, "[asnumpy] the array is {}; expected a dense one.",
                  name_of(array.stype()));
     const Shape& shape = array.shape();
@@ -64,6 +67,7 @@ PyObject* item(PyObject* self, PyObject*) {
     LOOMIX_CHECK(!array.is_none() && array.size() == 1, ValueError,
                  "[asscalar] The current array is not a scalar: its shape is {}; expected one element.",
                  array.is_none() ? "None" : array.shape().to_string());
+    check_readable(array, "asscalar");
     alignas(8) std::byte element[8];
     array.copy_to_host(element, array.bytes());
     return dispatch_all(array.dtype(), "asscalar", [&]<class T>(Type<T>) -> PyObject* {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/python/core/array/ndarray_object.h"
+#include "bindings/python/core/operator/invoke.h"
+#include "bindings/python/core/operator/trace.h"
 
 #include <new>
 #include <vector>
@@ -56,16 +58,25 @@ const NDArray& checked_array(PyObject* self, const char* who) {
   return array;
 }
 
+// The shape for Python, which may decide by it.
+const Shape& shape_to_show(const NDArray& array) {
+  if (!array.shape_is_known()) [[unlikely]]
+    check_readable(array, "shape");
+  return array.shape();
+}
+
 PyObject* get_shape(PyObject* self, void*) {
   return guarded(
-      [&] { return array_of(self).is_none() ? PyTuple_New(0) : shape_tuple(array_of(self).shape()); });
+      [&] { return array_of(self).is_none() ? PyTuple_New(0) : shape_tuple(shape_to_show(array_of(self))); });
 }
 PyObject* get_ndim(PyObject* self, void*) {
   return guarded(
-      [&] { return PyLong_FromLong(array_of(self).is_none() ? 0 : array_of(self).shape().ndim()); });
+      [&] { return PyLong_FromLong(array_of(self).is_none() ? 0 : shape_to_show(array_of(self)).ndim()); });
 }
 PyObject* get_size(PyObject* self, void*) {
-  return guarded([&] { return PyLong_FromLongLong(array_of(self).is_none() ? 0 : array_of(self).size()); });
+  return guarded([&] {
+    return PyLong_FromLongLong(array_of(self).is_none() ? 0 : shape_to_show(array_of(self)).size());
+  });
 }
 PyObject* get_dtype(PyObject* self, void*) {
   return guarded([&] { return Py_NewRef(dtype_class(array_of(self).dtype())); });
@@ -136,6 +147,19 @@ PyObject* view_reshape(PyObject* self, PyObject* shape) {
   });
 }
 
+// A view, which the tape and a trace learn of as the operator.
+PyObject* reshaped_view(const Operator& op, const Ref<const AttrsBase>& attrs, const NDArray& array,
+                        const Shape& shape, ArrayClass shown_as) {
+  NDArray view = array.reshape(shape);
+  const NDArray* in[] = {&array};
+  if (autograd::should_record(in)) autograd::record_view(*op.def, attrs, array, view);
+  if (Trace* const trace = active_trace()) {
+    const NDArray* out[] = {&view};
+    trace->after(*op.def, attrs, in, trace->before(*op.def, in, {}), out, nullptr);
+  }
+  return wrap(std::move(view), shown_as);
+}
+
 // reshape with MXNet's special sizes: a view, which the tape learns of as the operator.
 PyObject* reshape(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   return guarded([&] {
@@ -149,10 +173,7 @@ PyObject* reshape(PyObject* self, PyObject* const* args, Py_ssize_t count) {
     Shape shapes[] = {array.shape(), Shape::unknown()};
     ops::ShapeInfer infer(*op.def, std::span(shapes, 1), std::span(shapes + 1, 1));
     op.def->infer_shape(*attrs, infer);
-    NDArray view = array.reshape(shapes[1]);
-    const NDArray* in[] = {&array};
-    if (autograd::should_record(in)) autograd::record_view(*op.def, attrs, array, view);
-    return wrap(std::move(view), class_of(self));
+    return reshaped_view(op, attrs, array, shapes[1], class_of(self));
   });
 }
 
@@ -167,10 +188,7 @@ PyObject* reshape_plain(PyObject* self, PyObject* sizes) {
     Shape shapes[] = {array.shape(), Shape::unknown()};
     ops::ShapeInfer infer(*op.def, std::span(shapes, 1), std::span(shapes + 1, 1));
     op.def->infer_shape(*attrs, infer);
-    NDArray view = array.reshape(shapes[1]);
-    const NDArray* in[] = {&array};
-    if (autograd::should_record(in)) autograd::record_view(*op.def, attrs, array, view);
-    return wrap(std::move(view), class_of(self));
+    return reshaped_view(op, attrs, array, shapes[1], class_of(self));
   });
 }
 
@@ -178,6 +196,11 @@ PyObject* reshape_plain(PyObject* self, PyObject* sizes) {
 PyObject* detach(PyObject* self, PyObject*) {
   return guarded([&] {
     NDArray array = array_of(self);
+    if (active_trace() && !array.is_none()) {
+      static const Operator stop = find_operator("BlockGrad");
+      const NDArray* in[] = {&array};
+      return invoke_one(*stop.def, stop.no_attrs, in, class_of(self));
+    }
     array.set_tape(nullptr);
     return wrap(std::move(array), class_of(self));
   });

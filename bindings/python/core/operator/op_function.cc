@@ -189,15 +189,15 @@ PyObject* call_on_arrays(PyObject* self, PyObject* const* args, size_t flags, Py
         PyObject* target = single ? call.out : PyTuple_GET_ITEM(outputs.get(), i);
         out.push_back(&to_array(target, signature.op.name.c_str(), "out"));
       }
-      invoke_into(signature.op, attrs, in, out);
+      invoke_into(signature.op, attrs, in, out, call.name);
       return Py_NewRef(call.out);
     }
     if (in.empty()) {
       const bool numpy = function_of(self).flavour == OpFlavour::numpy;
       return invoke(signature.op, attrs, in, device_of_call(signature, call),
-                    numpy ? ArrayClass::np : ArrayClass::nd);
+                    numpy ? ArrayClass::np : ArrayClass::nd, call.name);
     }
-    return invoke_one(signature.op, attrs, in, common_class(call.inputs));
+    return invoke_one(signature.op, attrs, in, common_class(call.inputs), call.name);
   });
 }
 

@@ -17,16 +17,6 @@
 namespace loomix::python {
 namespace {
 
-// What the thread's NameManager makes of a given name (or none) and a hint.
-std::string final_name(PyObject* name, PyObject* hint) {
-  std::string lower = to_text(hint);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  const Owned manager(checked(PyObject_CallNoArgs(package_attribute("name", "current"))));
-  const Owned result(
-      checked(PyObject_CallMethod(manager.get(), "get", "Os", name ? name : Py_None, lower.c_str())));
-  return to_text(result.get());
-}
-
 // The attributes given to the call, and below them those of the thread's AttrScope.
 TextPairs scope_attrs(PyObject* attr, const char* who) {
   LOOMIX_CHECK(!attr || PyDict_Check(attr), TypeError, "[{}] attr is of type {}; expected a dict of strings.",
@@ -43,6 +33,15 @@ Symbol to_symbol(PyObject* object, const OpSignature& signature, const std::stri
 }
 
 }  // namespace
+
+std::string final_name(PyObject* name, const std::string& hint) {
+  std::string lower = hint;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const Owned manager(checked(PyObject_CallNoArgs(package_attribute("name", "current"))));
+  const Owned result(
+      checked(PyObject_CallMethod(manager.get(), "get", "Os", name ? name : Py_None, lower.c_str())));
+  return to_text(result.get());
+}
 
 PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpCall& call) {
   const ops::OpDef& op = signature.op;
@@ -77,7 +76,7 @@ PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpC
         std::any_of(attrs.begin(), attrs.end(), [&](const auto& attr) { return attr.first == key; });
     if (!given) attrs.emplace_back(std::move(key), std::move(value));
   }
-  Symbol symbol = Symbol::create(operators(), op.name, attrs, inputs, final_name(call.name, hint));
+  Symbol symbol = Symbol::create(operators(), op.name, attrs, inputs, final_name(call.name, to_text(hint)));
   if (const auto rules = active_precision()) cast_inputs(*symbol.outputs()[0].node, operators(), *rules);
   return wrap(std::move(symbol));
 }

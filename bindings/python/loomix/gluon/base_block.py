@@ -155,6 +155,8 @@ class Block:
     ['net_dense0_bias', 'net_dense1_bias']
     """
 
+    _traces_forward = False  # whether a call is one of `_run_traced`
+
     def __init__(
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: NoReturn
     ) -> None:
@@ -482,7 +484,7 @@ class Block:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
         try:
-            out = self.forward(*args)
+            out = self._run_traced(*args) if self._traces_forward else self.forward(*args)
         except (MXNetError, TypeError, AttributeError) as error:
             add_place(error, self, args)
             raise
@@ -494,6 +496,10 @@ class Block:
     def forward(self, *args: Any) -> Any:
         """Computes the outputs from arrays; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward.")
+
+    def _run_traced(self, *args: Any) -> Any:
+        """Runs ``forward`` compiled, where a subclass can."""
+        return self.forward(*args)
 
     def summary(self, *inputs: Any) -> None:
         """Prints the layers, the shapes of their outputs, their parameters and their FLOPs for these inputs.

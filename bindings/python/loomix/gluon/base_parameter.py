@@ -272,6 +272,22 @@ class Parameter:
                 "the block on a batch, or give the layer its in_units, in_channels and so on."
             )
         self._deferred_init = ()
+        trace = _core.exchange_trace(
+            None
+        )  # a block's forward may be traced; this is no part of what it computes
+        try:
+            self._fill(init, contexts, default_init, data)
+        finally:
+            _core.exchange_trace(trace)
+        if trace is not None:
+            self._bind(trace)
+
+    def _bind(self, trace: _core.Trace) -> None:
+        """Says to a trace that the arrays are this parameter."""
+        for array in self._data or []:
+            trace.bind(array, self.var().handle)
+
+    def _fill(self, init: Any, contexts: list[Context], default_init: Any, data: NDArray | None) -> None:
         with autograd.pause():
             if data is None:
                 data = _in_mode(nd.zeros(self.shape, dtype=self.dtype, ctx=cpu()))

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from ..explanation import Explanation
+    from ..ndarray import NDArray
     from ..symbol import Symbol
+    from .traced_forward import TracedForward
 
 __all__ = ["HybridBlock", "flatten", "regroup"]
 
@@ -69,10 +71,16 @@ def regroup(leaves: list[Any], form: Any) -> Any:
 
 
 class HybridBlock(Block):
-    """A block whose computation can be compiled: it is written once, in ``hybrid_forward``, for arrays and symbols.
+    """A block whose computation can be compiled: it is written once, in ``hybrid_forward``, for arrays and symbols, or
+    in ``forward``, for arrays.
 
     After :meth:`hybridize`, a call traces ``hybrid_forward`` once with symbols; what comes out is compiled for each
     combination of input shapes and types, and runs as one operator.
+
+    A block that defines ``forward`` alone is traced on arrays, once for each combination of shapes, types, devices and
+    other arguments: the operators that run are recorded. So Python may decide by shapes, but not by values: reading
+    the values of an array in ``forward`` is an error once the block is hybridized. Its parameters are
+    ``self.weight.data()``.
 
     Examples
     --------
@@ -86,6 +94,8 @@ class HybridBlock(Block):
     array([0., 6.], dtype=float32)
     """
 
+    _forward_alone = False  # of a subclass: there is no hybrid_forward
+
     def __init__(
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: NoReturn
     ) -> None:
@@ -96,6 +106,12 @@ class HybridBlock(Block):
         self._bulk_sizes = [0, 0]  # forward, backward
         self._inline_limit = 2
         self._clear_cached_op()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "_forward_alone" not in vars(cls):
+            own = cls.forward is not HybridBlock.forward
+            cls._forward_alone = own and cls.hybrid_forward is HybridBlock.hybrid_forward
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -108,6 +124,10 @@ class HybridBlock(Block):
         self._sources: list[Any] = []  # of the graph's inputs: a number of an argument, or a parameter
         self._in_format: Any = None
         self._out_format: Any = None
+        self._traced: TracedForward | None = None
+        self._constants: dict[
+            str, NDArray
+        ] = {}  # that the traced graph reads from outside, by their names in it
         self._out_leaves: list[int] = []  # outputs of each symbol that hybrid_forward gave; 0 for None
 
     def register_child(self, block: Block, name: str | None = None) -> None:
@@ -168,6 +188,7 @@ class HybridBlock(Block):
             )
         ]
         self._active = active
+        self._traces_forward = active and self._forward_alone
         if clear:
             self._clear_cached_op()
         if active and (self._forward_hooks or self._forward_pre_hooks):
@@ -287,14 +308,11 @@ class HybridBlock(Block):
         """Calls ``callback(name, operator, array)`` for the results of each operator once this block is hybridized;
         see :meth:`Block.register_op_hook`."""
         self._op_hook = (callback, monitor_all)
-        if self._cached is not None:
-            self._install_hook()
+        if self._traced is not None:
+            self._clear_cached_op()  # its graphs are made again, with the hook
+        elif self._cached is not None:
+            self._cached.set_monitor(*self._op_hook)
         super().register_op_hook(callback, monitor_all)
-
-    def _install_hook(self) -> None:
-        assert self._op_hook is not None and self._cached is not None
-        callback, monitor_all = self._op_hook
-        self._cached.set_monitor(callback, monitor_all)
 
     # ---- tracing ----
 
@@ -337,14 +355,40 @@ class HybridBlock(Block):
                     f"its inputs {list(positions)}."
                 )
             self._sources.append(positions[item] if item in positions else params[item])
+        self._cached = self._make_cached(out)
+
+    def _make_cached(self, out: Symbol) -> _core.CachedGraph:
         forward, backward = self._bulk_sizes
-        self._cached = _core.CachedGraph(
+        cached = _core.CachedGraph(
             out.handle, self.name, self._memory_budget, forward, backward, self._inline_limit
         )
         if self._op_hook is not None:
-            self._install_hook()
+            cached.set_monitor(*self._op_hook)
+        return cached
+
+    def _run_traced(self, *args: Any) -> Any:
+        if _core.active_trace() is not None:
+            return self._forward_in_trace(*args)
+        if self._traced is None:
+            from .traced_forward import TracedForward
+
+            self._traced = TracedForward(self)
+        return self._traced(args)
+
+    def _forward_in_trace(self, *args: Any) -> Any:
+        with self.name_scope():
+            return self.forward(*args)
+
+    def _infer_own_shapes(self, args: tuple[Any, ...]) -> None:
+        """Before the parameters of a block that defines ``forward`` alone are asked for."""
+        if type(self).infer_shape is not HybridBlock.infer_shape:
+            self.infer_shape(*args)
+            for param in self._reg_params.values():
+                param._finish_deferred_init()
 
     def _call_cached_op(self, *args: Any) -> Any:
+        if self._traced is not None or (self._cached is None and _has_forward_alone(self)):
+            return self._run_traced(*args)
         leaves, form = flatten(args, "input", (nd.NDArray,))
         if self._cached is None:
             self._build_cache(*args)
@@ -363,12 +407,26 @@ class HybridBlock(Block):
                 if isinstance(source, Parameter):
                     source._finish_deferred_init()
             inputs = [leaves[s] if isinstance(s, int) else s.data(ctx) for s in self._sources]
-        assert self._cached is not None
-        flat = iter(self._cached(inputs))
+        flat = iter(self._run_cached(inputs))
         outputs: list[Any] = []
         for count in self._out_leaves:
             outputs.extend([next(flat) for _ in range(count)] if count else [None])
         return regroup(outputs, self._out_format)
+
+    def _run_cached(self, inputs: list[NDArray]) -> list[NDArray]:
+        """Runs the graph; where a block around is traced, it becomes a part of that one's."""
+        assert self._cached is not None and self._graph is not None
+        trace = _core.active_trace()
+        if trace is None:
+            return self._cached(inputs)
+        _core.exchange_trace(None)
+        try:
+            flat = self._cached(inputs)
+        finally:
+            _core.exchange_trace(trace)
+        out = self._graph[1]
+        trace.splice(out.handle, dict(zip(out.list_inputs(), inputs)), flat)
+        return flat
 
     # ---- inference ----
 
@@ -437,7 +495,10 @@ class HybridBlock(Block):
             self._check_kinds(first, x, *args)
         if isinstance(first, nd.NDArray):
             if self._active and not _has_sparse((x, *args)):  # graphs are compiled for dense arrays
-                return self._call_cached_op(x, *args)
+                if _core.active_trace() is None:
+                    return self._call_cached_op(x, *args)
+                with self.name_scope():
+                    return self._forward_arrays(first.context, x, *args)
             return self._forward_arrays(first.context, x, *args)
         if not isinstance(first, symbol.Symbol):
             raise MXNetTypeError(
@@ -504,12 +565,18 @@ class HybridBlock(Block):
             for key, param in self.collect_params().items()
             if key in kinds
         }
+        arrays |= {f"arg:{key}": array for key, array in self._constants.items()}
         write_whole(files[1], lambda name: nd.save(name, arrays))
         return files
 
 
 def _has_sparse(args: Any) -> bool:
     return any(isinstance(item, BaseSparseNDArray) for item in _leaves(args))
+
+
+def _has_forward_alone(block: Block) -> bool:
+    own = isinstance(block, HybridBlock) and block._forward_alone
+    return own or any(map(_has_forward_alone, block._children.values()))
 
 
 def _differs_in_none(form: Any, other: Any) -> bool:

@@ -323,6 +323,8 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
             [3., 3.]]], dtype=float32)
     """
 
+    _forward_alone = False  # it runs the hybrid_forward of subclasses
+
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
 

@@ -209,6 +209,8 @@ class BidirectionalCell(_CellGroup, HybridRecurrentCell):
     (2, 3, 8)
     """
 
+    _forward_alone = False  # there are no single steps
+
     def __init__(self, l_cell: Any, r_cell: Any, output_prefix: str = "bi_") -> None:
         super().__init__(prefix="", params=None)
         for cell, place in ((l_cell, "l_cell"), (r_cell, "r_cell")):
