@@ -91,6 +91,26 @@ struct BitwiseXor {
   static constexpr auto f(auto, Integer auto a, Integer auto b) { return decltype(a)(a ^ b); }
   static constexpr auto f(auto, Real auto a, Real auto b) { return decltype(a)(int64_t(a) ^ int64_t(b)); }
 };
+// The bits moved to higher places, by none to all; those that leave are lost.
+struct LeftShift {
+  static constexpr auto f(auto, Integer auto a, Integer auto b) {
+    const bool none_left = is_negative(b) || uint64_t(b) >= 8 * sizeof(a);
+    return none_left ? decltype(a)(0) : decltype(a)(uint64_t(a) << uint64_t(b));
+  }
+  static constexpr auto f(auto m, Real auto a, Real auto b) {
+    return decltype(a)(f(m, int64_t(a), int64_t(b)));
+  }
+};
+// The bits moved to lower places; copies of the sign follow them.
+struct RightShift {
+  static constexpr auto f(auto, Integer auto a, Integer auto b) {
+    const bool none_left = is_negative(b) || uint64_t(b) >= 8 * sizeof(a);
+    return none_left ? decltype(a)(is_negative(a) ? -1 : 0) : decltype(a)(a >> b);
+  }
+  static constexpr auto f(auto m, Real auto a, Real auto b) {
+    return decltype(a)(f(m, int64_t(a), int64_t(b)));
+  }
+};
 // The greatest common divisor, of absolute values; that of 0 and b is b.
 struct Gcd {
   template <Integer T>

@@ -53,8 +53,9 @@ def test_nothing_is_ours_alone():
     known = {name for operator in behind_numpy for name in (operator["name"], *operator["aliases"])}
     # Forms for equal shapes of what MXNet has for shapes that broadcast alone.
     equal_shapes = {name.replace("_npi", "") for name in TABLE if name.startswith("_npi_")}
-    # MXNet 2 has _npi_gcd. Its _npi_svd, _npi_pinv and _npi_solve take vectors and broadcast, which Python does here.
-    ours = {"_npi_gcd", "_linalg_svd", "_linalg_pinv", "_linalg_solve"}
+    # MXNet 2 has _npi_gcd and the shifts. Its _npi_svd, _npi_pinv and _npi_solve also broadcast and take vectors.
+    shifts = {"_npi_bitwise_left_shift", "_npi_bitwise_right_shift"}
+    ours = shifts | {"_npi_gcd", "_linalg_svd", "_linalg_pinv", "_linalg_solve"}
     assert TABLE - set(OPERATORS) - known - equal_shapes == ours
 
 

@@ -455,3 +455,31 @@ def test_what_random_expressions_found():
         total = x[:0][:0].sum()
     total.backward()
     assert (x.grad == 0).all()
+
+
+def test_masks_are_as_long_as_their_axes():
+    x = np.zeros((3, 2))
+    for mask in ([True], [[False]], [True, False, True, False]):
+        for value in (mask, np.array(mask, dtype="bool")):
+            with pytest.raises(IndexError, match=r"a mask of shape .* an array of shape \(3, 2\)"):
+                x[value]
+            with pytest.raises(IndexError, match="a mask of shape"):
+                x[value] = 1
+    assert x[[True, False, True]].shape == (2, 2)
+    assert x[..., [True, False]].shape == (3, 1)
+    y = np.zeros((), dtype="float64")
+    y[np.array(True, dtype="bool")] = 1.1
+    assert y == 1.1
+
+
+def test_extrema_of_no_rows():
+    x = np.zeros((0, 2))
+    assert np.max(x, axis=1).shape == (0,) and np.argmin(x, axis=1, keepdims=True).shape == (0, 1)
+    with pytest.raises(ValueError, match="no element"):
+        np.max(x, axis=0)
+
+
+def test_halves_are_rounded_to_even_numbers():
+    halves = onp.array([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, onp.inf, onp.nan, 3.2])
+    onp.testing.assert_array_equal(np.around(np.array(halves)).asnumpy(), onp.around(halves))
+    onp.testing.assert_array_equal(np.around(np.array([0.25, 0.75]), 1).asnumpy(), onp.float32([0.2, 0.8]))

@@ -35,6 +35,7 @@ _this = _sys.modules[__name__]
 
 # Public name -> submodule. Several names for one module are MXNet's habit.
 _MODULES = {
+    "array_api": "array_api",
     "attribute": "attribute",
     "autograd": "autograd",
     "base": "base",

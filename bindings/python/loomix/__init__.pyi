@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from . import array_api as array_api
 from . import attribute as attribute
 from . import autograd as autograd
 from . import base as base

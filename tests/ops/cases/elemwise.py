@@ -120,7 +120,15 @@ CASES += [Case("_internal._npi_arctan2", list(pair), np.arctan2, low=0.2) for pa
 CASES += [Case("_internal._npi_copysign", [(3, 4), (3, 1)], np.copysign, low=0.2)]
 CASES += [
     Case("_internal._npi_" + op, [(3, 4), (3, 1)], getattr(np, op), grad=(), dtypes=INTEGERS, low=0, high=9)
-    for op in ("bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm")
+    for op in (
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+        "gcd",
+        "lcm",
+    )
 ]
 CASES += [Case("elemwise_" + op, [(3, 5)] * 2, BINARY[op][0], low=0, dtypes=ALL) for op in ("add", "mul")]
 CASES += [Case("elemwise_div", [(3, 5)] * 2, np.divide, low=0.5)]

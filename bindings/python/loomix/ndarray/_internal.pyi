@@ -315,7 +315,19 @@ def _bitwise_and(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _bitwise_left_shift(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _bitwise_or(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _bitwise_right_shift(
     lhs: NDArray,
     rhs: NDArray,
     out: NDArray | list[NDArray] | None = None,
@@ -772,7 +784,19 @@ def _npi_bitwise_and(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _npi_bitwise_left_shift(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _npi_bitwise_or(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _npi_bitwise_right_shift(
     lhs: NDArray,
     rhs: NDArray,
     out: NDArray | list[NDArray] | None = None,

@@ -92,6 +92,8 @@ BINARY = {
     "bitwise_and": ("numeric", "_bitwise_and", "_npi_bitwise_and"),
     "bitwise_or": ("numeric", "_bitwise_or", "_npi_bitwise_or"),
     "bitwise_xor": ("numeric", "_bitwise_xor", "_npi_bitwise_xor"),
+    "bitwise_left_shift": ("numeric", "_bitwise_left_shift", "_npi_bitwise_left_shift"),
+    "bitwise_right_shift": ("numeric", "_bitwise_right_shift", "_npi_bitwise_right_shift"),
     "equal": ("comparison", "_equal", "broadcast_equal", "_equal_scalar", "_equal_scalar"),
     "not_equal": (
         "comparison",
@@ -120,7 +122,7 @@ BINARY = {
     "logical_or": ("comparison", "_logical_or", "broadcast_logical_or"),
     "logical_xor": ("comparison", "_logical_xor", "broadcast_logical_xor"),
 }
-_INTEGERS_ONLY = ("lcm", "gcd", "bitwise_and", "bitwise_or", "bitwise_xor")
+_INTEGERS_ONLY = "lcm gcd bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split()
 # Of two booleans these are booleans; others, as in MXNet, are floating.
 _BOOLEAN = ("bitwise_and", "bitwise_or", "bitwise_xor", "maximum", "minimum")
 _OPTIONS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
@@ -161,6 +163,9 @@ def _unary(name: str, operator: str, rule: str) -> Callable[..., Any]:
     return function
 
 
+_EXACT = 2**53  # up to here float64 holds each whole number
+
+
 def _operands(name: str, rule: str, x1: Any, x2: Any, dtype: Any) -> tuple[Any, Any]:
     """Both as arrays of the type in which the operator computes; or one of them as a number, which that type holds."""
     if isinstance(x1, SCALARS) and isinstance(x2, SCALARS):
@@ -184,6 +189,10 @@ def _operands(name: str, rule: str, x1: Any, x2: Any, dtype: Any) -> tuple[Any, 
                         f"[np.{name}] the number {number} does not fit into the array's type, {name_of_type(array)}."
                     )
                 array, number = cast(array, "int64"), number
+            if isinstance(number, int) and abs(number) > _EXACT and name_of_type(array) == "int64":
+                number = asarray(
+                    onp.asarray(number, dtype="int64"), like=array
+                )  # operators take numbers as floats
             return (number, array) if isinstance(x1, SCALARS) else (array, number)
     x1, x2 = asarray(x1, like=x2, who=f"np.{name}"), asarray(x2, like=x1, who=f"np.{name}")
     if is_symbol(x1) or is_symbol(x2):
@@ -432,6 +441,14 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     return into(out, result if a_max is None else FUNCTIONS["minimum"](result, a_max), "np.clip")
 
 
+def _half_to_even(x: Any) -> Any:
+    """The nearest whole numbers; `rint`, as MXNet's, takes the lower one of two."""
+    down = F.rint(x)
+    half = F._equal_scalar(F.elemwise_sub(x, down), scalar=0.5)
+    odd = F._equal_scalar(F._mod_scalar(down, scalar=2.0), scalar=1.0)
+    return F.where(F.elemwise_mul(half, odd), F._plus_scalar(down, scalar=1.0), down)
+
+
 def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
     """Rounded to a number of decimals, halves to even digits."""
     no_more(kwargs, "np.around")
@@ -439,9 +456,8 @@ def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
     if not is_symbol(x) and name_of_type(x) not in FLOATS and decimals >= 0:
         return into(out, F.identity(x), "np.around")
     scale = 10.0**decimals
-    result = (
-        F.rint(x) if decimals == 0 else F._div_scalar(F.rint(F._mul_scalar(x, scalar=scale)), scalar=scale)
-    )
+    result = _half_to_even(x if decimals == 0 else F._mul_scalar(x, scalar=scale))
+    result = result if decimals == 0 else F._div_scalar(result, scalar=scale)
     return into(out, result, "np.around")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as onp
 
 from .. import _core, autograd
+from ..base import MXNetIndexError
 from ..ndarray import _indexing as nd
 from ._base import F, cast, filled, is_array, is_floating, name_of_type
 
@@ -39,9 +40,39 @@ def _split_masks(key: Any) -> tuple[tuple[Any, ...], bool | None]:
     return rest, all(bool(truth) for truth in truths)
 
 
+def _mask_shape(item: Any) -> tuple[int, ...] | None:
+    """The shape of a mask; None for what is none."""
+    if isinstance(item, list) and item and isinstance(item[0], (*_BOOLS, list)):
+        item = onp.asarray(item)
+    return item.shape if getattr(item, "dtype", None) == onp.bool_ else None
+
+
+def _check_masks(array: Any, items: tuple[Any, ...]) -> None:
+    """A mask is as long as the axes that it is for, or empty, as NumPy's."""
+    masks = [_mask_shape(item) for item in items]
+    if not any(masks):
+        return
+    used = sum(
+        len(mask) if mask else item is not None and item is not Ellipsis for item, mask in zip(items, masks)
+    )
+    axis = 0
+    for item, mask in zip(items, masks):
+        if mask and (
+            axis + len(mask) > array.ndim or any(m not in (0, n) for m, n in zip(mask, array.shape[axis:]))
+        ):
+            raise MXNetIndexError(
+                f"[np.ndarray] a mask of shape {mask} for the axes from {axis} on of an array of shape {array.shape}."
+            )
+        if mask:
+            axis += len(mask)
+        else:
+            axis += array.ndim - used if item is Ellipsis else item is not None
+
+
 def get_item(array: Any, key: Any) -> Any:
     """``array[key]``."""
     items, truth = _split_masks(key)
+    _check_masks(array, items)
     with _Shapes():
         if truth is not None:
             picked = get_item(array, items)[None]
@@ -58,8 +89,6 @@ def get_item(array: Any, key: Any) -> Any:
 def _of_scalar(array: Any, items: tuple[Any, ...]) -> Any:
     rest = [item for item in items if item is not None and item is not Ellipsis]
     if rest:
-        from ..base import MXNetIndexError
-
         raise MXNetIndexError(f"[np.ndarray] too many indices: got {len(rest)} for an array without axes.")
     return array._reshape_plain((1,) * (len([item for item in items if item is None])))
 
@@ -67,6 +96,7 @@ def _of_scalar(array: Any, items: tuple[Any, ...]) -> Any:
 def set_item(array: Any, key: Any, value: Any) -> None:
     """``array[key] = value``."""
     items, truth = _split_masks(key)
+    _check_masks(array, items)
     if truth is False:
         return
     with _Shapes():
@@ -93,7 +123,8 @@ def _fill(array: Any, value: Any) -> None:
     from ._base import asarray
     from ._shape import broadcast_to
 
-    value = cast(asarray(value, like=array), name_of_type(array)).as_in_context(array.context)
+    kind = None if is_array(value) else name_of_type(array)
+    value = cast(asarray(value, like=array, dtype=kind), name_of_type(array)).as_in_context(array.context)
     while value.ndim > array.ndim and value.shape[0] == 1:
         value = value[0]
     F.identity(value if value.shape == array.shape else broadcast_to(value, array.shape), out=array)

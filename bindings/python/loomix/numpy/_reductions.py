@@ -38,6 +38,9 @@ def _reduce(operator: str, who: str, x: Any, axis: Any, keepdims: Any) -> Any:
     axis = _axis(axis, x, who)
     if isinstance(axis, tuple) and not axis:  # NumPy's (): of no axis
         return F.identity(x)
+    if not is_symbol(x) and x.size == 0 and operator in ("max", "min"):
+        if axis is not None and 0 not in [x.shape[i] for i in axis]:
+            operator = "sum"  # of no numbers, for there is no place in the other axes
     return getattr(F, operator)(x, axis=axis, keepdims=bool(keepdims))
 
 
@@ -232,13 +235,14 @@ def _position(operator: str) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         x = asarray(a, who=f"np.{operator}")
         if not is_symbol(x):
-            if x.size == 0:
+            if x.size == 0 and (axis is None or x.shape[axis] == 0):
                 raise MXNetValueError(f"[np.{operator}] the array of shape {x.shape} has no element.")
             if axis is not None:
                 axis = axis_of(axis, x.ndim, f"np.{operator}")
             if name_of_type(x) == "bool":
                 x = cast(x, "uint8")
-        result = F.Cast(getattr(F, operator)(x, axis=axis, keepdims=bool(keepdims)), dtype="int64")
+        operation = "sum" if not is_symbol(x) and x.size == 0 else operator  # no place, no position
+        result = F.Cast(getattr(F, operation)(x, axis=axis, keepdims=bool(keepdims)), dtype="int64")
         if axis is None and not keepdims and not is_symbol(x):
             result = result._reshape_plain(())
         return into(out, result, f"np.{operator}")

@@ -78,20 +78,8 @@ class ndarray(_Base):
 
     # ---- operators ----
 
-    def __floordiv__(self, other: Any) -> Any:
-        return _elementwise.operate(_elementwise.floor_divide, self, other, False)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _elementwise.operate(_elementwise.floor_divide, other, self, False)
-
     def __divmod__(self, other: Any) -> Any:
         return _elementwise.operate(_elementwise.divmod, self, other, False)
-
-    def __matmul__(self, other: Any) -> Any:
-        return _elementwise.operate(_algebra.matmul, self, other, False)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return _elementwise.operate(_algebra.matmul, other, self, False)
 
     def __pos__(self) -> Any:
         return self
@@ -108,6 +96,42 @@ class ndarray(_Base):
 
     def __contains__(self, value: Any) -> bool:
         return bool(_reductions.any(_elementwise.FUNCTIONS["equal"](self, value)))
+
+    # ---- the array API standard ----
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """``loomix.array_api``."""
+        from .. import array_api
+
+        if api_version is not None and not "2021.12" <= api_version <= array_api.__array_api_version__:
+            raise MXNetValueError(
+                f"[np.ndarray] version {api_version!r} of the array API; expected up to "
+                f"{array_api.__array_api_version__}."
+            )
+        return array_api
+
+    def __complex__(self) -> complex:
+        return complex(self._item())
+
+    @property
+    def device(self) -> Any:
+        """The device, which MXNet calls context."""
+        return self.context
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
+        """The array itself if it is on the device, else a copy there."""
+        if stream is not None:
+            raise MXNetValueError(
+                f"[np.to_device] stream is {stream!r}; expected None: the engine orders copies."
+            )
+        return self.as_in_context(context_of(device))
+
+    @property
+    def mT(self) -> ndarray:
+        """The array with its last two axes exchanged."""
+        if self.ndim < 2:
+            raise MXNetValueError(f"[np.mT] the array has shape {self.shape}; expected two axes or more.")
+        return _shape.swapaxes(self, -1, -2)
 
     # ---- reading ----
 
@@ -334,6 +358,29 @@ def _method(name: str) -> Any:
 _WITH_SIGNATURE = "argmax argmin argsort cumsum mean nonzero prod sort std swapaxes var".split()
 for _name in _METHODS:
     setattr(ndarray, _name, _method(_name))
+
+
+def _operator(function: Any, reflected: bool, in_place: bool) -> Any:
+    def method(self: ndarray, other: Any) -> Any:
+        operands = (other, self) if reflected else (self, other)
+        return _elementwise.operate(function, *operands, in_place)
+
+    return method
+
+
+for _name, _operation in {
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+    "floordiv": "floor_divide",
+    "matmul": "matmul",
+}.items():
+    for _prefix in ("", "r", "i"):
+        setattr(
+            ndarray, f"__{_prefix}{_name}__", _operator(FUNCTIONS[_operation], _prefix == "r", _prefix == "i")
+        )
 
 _core.set_numpy_class(ndarray, _elementwise.OPERATORS)
 

@@ -343,7 +343,21 @@ def _bitwise_and(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def _bitwise_left_shift(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def _bitwise_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _bitwise_right_shift(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     name: str | None = None,
@@ -747,7 +761,21 @@ def _npi_bitwise_and(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def _npi_bitwise_left_shift(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def _npi_bitwise_or(
+    lhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _npi_bitwise_right_shift(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
     name: str | None = None,
