@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prediction by well-known networks, random weights: the examples' symbols here, also by libloomix_predict.so ("c"), in
-MXNet, and as ONNX files that we write by ONNX Runtime and OpenVINO; torchvision's models in PyTorch. In float32, and in
-bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and OpenVINO's hint."""
+"""Prediction by an MLP, LeNet and well-known networks, random weights: symbols here, also by libloomix_predict.so
+("c"), in MXNet, and as ONNX files that we write by ONNX Runtime and OpenVINO; layers and torchvision's models in
+PyTorch. In float32, and in bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and
+OpenVINO's hint."""
 
 import ctypes
+import math
 import os
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from harness import serve
+from small_networks import lenet_layers, lenet_symbol, mlp_layers, mlp_symbol
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -21,13 +24,24 @@ NETWORKS = {
     "alexnet": (ZOO, "alexnet"),
     "vgg16": ("vgg16", "vgg16"),
     "googlenet": ("googlenet", "googlenet"),
+    "inception_bn": ("inception_bn", None),
+    "resnet18": ("resnet18_v1", "resnet18"),
     "resnet50": ("resnet50_v1", "resnet50"),
     "mobilenet_v2": ("mobilenet_v2_1.0", "mobilenet_v2"),
+    "mlp": ("mlp", mlp_layers),
+    "lenet": ("lenet", lenet_layers),
 }
+SMALL = {"mlp": (mlp_symbol, (784,)), "lenet": (lenet_symbol, (1, 28, 28))}
 BATCHES = (1, 16)
 
 
+def _shape(network, batch):
+    return (batch, *(SMALL[network][1] if network in SMALL else (3, 224, 224)))
+
+
 def _symbol(mx, network):
+    if network in SMALL:
+        return SMALL[network][0](mx)
     if network == ZOO:
         return mx.sym.softmax(mx.gluon.model_zoo.vision.alexnet()(mx.sym.Variable("data")))
     sys.modules["loomix"] = mx
@@ -42,7 +56,7 @@ def _bound(name, network, dtype, batch):
     symbol = _symbol(mx, network)
     if dtype != "float32":
         symbol = mx.contrib.amp.convert_symbol(symbol, dtype)
-    executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(batch, 3, 224, 224))
+    executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=_shape(network, batch))
     mx.random.seed(1)
     initializer = mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2)
     for key, array in executor.aux_dict.items():
@@ -88,15 +102,16 @@ def _predictor_of_c(network, dtype, batch):
     )
     library.MXGetLastError.restype = ctypes.c_char_p
     handle, key = ctypes.c_void_p(), (ctypes.c_char_p * 1)(b"data")
-    shape = (batch, 3, 224, 224)
+    shape = _shape(network, batch)
     with tempfile.TemporaryDirectory() as folder:
         _written("save_checkpoint", f"{folder}/net", network, dtype)
         json, params = (Path(folder, f"net-{end}").read_bytes() for end in ("symbol.json", "0000.params"))
-    sizes = (ctypes.c_uint * 2)(0, 4), (ctypes.c_uint * 4)(*shape)
+    sizes = (ctypes.c_uint * 2)(0, len(shape)), (ctypes.c_uint * len(shape))(*shape)
     place = ctypes.byref(handle)
     if library.MXPredCreate(json, params, len(params), 1, 0, 1, key, *sizes, place):
         raise RuntimeError(library.MXGetLastError().decode())
-    data, scores = (ctypes.c_float * (batch * 3 * 224 * 224))(), (ctypes.c_float * (batch * 1000))()
+    data = (ctypes.c_float * math.prod(shape))()
+    scores = (ctypes.c_float * (batch * (10 if network in SMALL else 1000)))()
 
     def run(count):
         for _ in range(count):
@@ -108,16 +123,22 @@ def _predictor_of_c(network, dtype, batch):
     return run
 
 
-def _torch(network, dtype, batch):
-    import torch
+def _torchvision(network):
     import torchvision
 
-    torch.manual_seed(1)
     options = {"weights": None}
     if network == "googlenet":
         options.update(init_weights=False, aux_logits=False)
-    model = getattr(torchvision.models, network)(**options).eval().to(getattr(torch, dtype))
-    data = torch.rand(batch, 3, 224, 224, dtype=getattr(torch, dtype))
+    return getattr(torchvision.models, network)(**options)
+
+
+def _torch(network, dtype, shape):
+    import torch
+
+    torch.manual_seed(1)
+    model = network(torch.nn) if callable(network) else _torchvision(network)
+    model = model.eval().to(getattr(torch, dtype))
+    data = torch.rand(shape, dtype=getattr(torch, dtype))
 
     def run(count):
         with torch.inference_mode():
@@ -133,7 +154,7 @@ def save_onnx(path, network, batch):
     parameters = {**executor.arg_dict, **executor.aux_dict}
     del parameters["data"]
     parameters.pop("softmax_label", None)
-    mx.onnx.export_model(symbol, parameters, {"data": (int(batch), 3, 224, 224)}, onnx_file_path=path)
+    mx.onnx.export_model(symbol, parameters, {"data": _shape(network, int(batch))}, onnx_file_path=path)
 
 
 def _onnxruntime(network, dtype, batch):
@@ -143,7 +164,7 @@ def _onnxruntime(network, dtype, batch):
     with tempfile.TemporaryDirectory() as folder:
         _written("save_onnx", f"{folder}/net.onnx", network, str(batch))
         session = onnxruntime.InferenceSession(f"{folder}/net.onnx", providers=["CPUExecutionProvider"])
-    feed = {session.get_inputs()[0].name: numpy.random.rand(batch, 3, 224, 224).astype("float32")}
+    feed = {session.get_inputs()[0].name: numpy.random.rand(*_shape(network, batch)).astype("float32")}
 
     def run(count):
         for _ in range(count):
@@ -162,7 +183,7 @@ def _openvino(network, dtype, batch):
         precision = {"INFERENCE_PRECISION_HINT": hint}
         model = openvino.Core().compile_model(f"{folder}/net.onnx", "CPU", precision)
     request = model.create_infer_request()
-    data = [numpy.random.rand(batch, 3, 224, 224).astype("float32")]
+    data = [numpy.random.rand(*_shape(network, batch)).astype("float32")]
 
     def run(count):
         for _ in range(count):
@@ -175,9 +196,10 @@ def _cases(ours, theirs, dtype, batch):
     cases = {
         "loomix": partial(_executor, "loomix", ours, dtype, batch),
         "c": partial(_predictor_of_c, ours, dtype, batch),
-        "torch": partial(_torch, theirs, dtype, batch),
         "openvino": partial(_openvino, ours, dtype, batch),
     }
+    if theirs:
+        cases["torch"] = partial(_torch, theirs, dtype, _shape(ours, batch))
     if dtype == "float32":  # the others have no convolutions of bfloat16 for CPUs
         cases["mxnet"] = partial(_executor, "mxnet", ours, dtype, batch)
         cases["onnxruntime"] = partial(_onnxruntime, ours, dtype, batch)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from harness import serve
+from small_networks import lenet_layers, lenet_symbol, mlp_layers, mlp_symbol
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MLP_BATCH = 100
@@ -21,26 +22,6 @@ NETWORKS = {
     "resnet18": ("resnet18_v1", "resnet18", 16),
     "resnet50": ("resnet50_v1", "resnet50", 8),
 }
-
-
-def _mlp_symbol(mx):
-    net = mx.sym.Variable("data")
-    for i, hidden in enumerate((1024, 1024)):
-        net = mx.sym.Activation(mx.sym.FullyConnected(net, num_hidden=hidden, name=f"fc{i}"), act_type="relu")
-    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="out"), name="softmax")
-
-
-def _lenet_symbol(mx):
-    net = mx.sym.Variable("data")
-    for i, filters in enumerate((20, 50)):
-        net = mx.sym.Convolution(net, kernel=(5, 5), num_filter=filters, name=f"conv{i}")
-        net = mx.sym.Pooling(
-            mx.sym.Activation(net, act_type="tanh"), pool_type="max", kernel=(2, 2), stride=(2, 2)
-        )
-    net = mx.sym.Activation(
-        mx.sym.FullyConnected(mx.sym.Flatten(net), num_hidden=500, name="fc0"), act_type="tanh"
-    )
-    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="out"), name="softmax")
 
 
 def _network_symbol(network, dtype, mx):
@@ -100,27 +81,6 @@ def _torch(layers, shape, dtype="float32"):
     return run
 
 
-def _mlp_layers(nn):
-    return nn.Sequential(
-        nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)
-    )
-
-
-def _lenet_layers(nn):
-    return nn.Sequential(
-        nn.Conv2d(1, 20, 5),
-        nn.Tanh(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(20, 50, 5),
-        nn.Tanh(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(800, 500),
-        nn.Tanh(),
-        nn.Linear(500, 10),
-    )
-
-
 def _cases(symbol, layers, shape):
     return {
         "loomix": partial(_module, "loomix", symbol, shape),
@@ -130,8 +90,8 @@ def _cases(symbol, layers, shape):
 
 
 CASES = {
-    "mlp": _cases(_mlp_symbol, _mlp_layers, (MLP_BATCH, 784)),
-    "lenet": _cases(_lenet_symbol, _lenet_layers, (LENET_BATCH, 1, 28, 28)),
+    "mlp": _cases(mlp_symbol, mlp_layers, (MLP_BATCH, 784)),
+    "lenet": _cases(lenet_symbol, lenet_layers, (LENET_BATCH, 1, 28, 28)),
 }
 for case, (ours, theirs, images) in NETWORKS.items():
     for dtype, suffix in (("float32", ""), ("bfloat16", "_bfloat16")):
