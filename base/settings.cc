@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/cpu_caches.h"
 #include "base/cpu_level.h"
 #include "base/log.h"
 #include "base/nearest.h"
@@ -109,6 +110,10 @@ void Settings::fields(FieldList<Settings>& f) {
     "`import loomix` "
     "loads it (other programs set OPENBLAS_CORETYPE). A level that the processor lacks is an error.")
       .options({"any", "sse41", "avx2", "avx512", "avx512_bf16"});
+  f("cache_sizes", &Settings::cache_sizes,
+    "Sizes of the first, second and last cache of a core, as 32K,1M,32M, by which kernels are chosen and "
+    "work is cut; by "
+    "default what Linux says of the processor.");
   f("cuda_dot_tf32", &Settings::cuda_dot_tf32,
     "Whether matrix products of float32 on GPUs may use TF32, which keeps 10 bits of a factor's mantissa.");
   f("cuda_conv_tf32", &Settings::cuda_conv_tf32, "The same for convolutions.");
@@ -327,6 +332,7 @@ const SettingsResult& detail::loaded_settings() {
   static const SettingsResult result = [] {
     SettingsResult read = read_settings(environment_of_process());
     allowed_level(read.settings.max_cpu_isa, processor_level());  // throws for one that is not there
+    if (!read.settings.cache_sizes.empty()) parse_cache_sizes(read.settings.cache_sizes);
     return read;
   }();
   return result;

@@ -40,6 +40,7 @@ struct Settings {
   std::string cuda_library;
   bool device_fallback = true;
   std::string max_cpu_isa = "any";
+  std::string cache_sizes;
   std::string explain;
   std::string dump_passes;
   std::string dump_folder;

@@ -6,10 +6,6 @@
 
 namespace loomix::ops {
 
-// Outputs of so many bytes, of which caches hold little when their reader comes, are written to memory past them. Measured with a
-// last cache of 32 MB: from 8 MB on a pass of elementwise operators is faster so, and from 12 MB on together with its reader.
-inline constexpr int64_t kStreamedBytes = 12 << 20;
-
 // Copies to memory past the caches, for arrays that these do not hold. A usual write reads the line first, which is a third of
 // the traffic of a copy. Where there are no such writes it is a usual copy. Any alignment.
 void stream_copy(std::byte* to, const std::byte* from, int64_t bytes);

@@ -11,6 +11,7 @@
 #include "ops/blocked/sliced_reorder_dnnl.h"
 #include "ops/blocked/winograd_conv.h"
 #include "ops/families.h"
+#include "ops/limits.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
 
@@ -267,7 +268,7 @@ class ToWeight final : public Gradient {
 };
 
 // Winograd's gradient of the weight has sums in its own form, which should stay in the cache.
-bool is_small_enough(const ConvGeometry& g) { return g.channels * g.filters <= 1 << 17; }
+bool is_small_enough(const ConvGeometry& g) { return g.channels * g.filters <= cache_limits().winograd_sums; }
 
 std::optional<Params> gradient_params(const ConvolutionParams& p, ConvPass pass, const Shape& image,
                                       DType dtype, bool data_is_blocked) {

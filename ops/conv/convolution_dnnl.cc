@@ -6,6 +6,7 @@
 #include "ops/conv/deconvolution.h"
 #include "ops/elemwise/apply.h"
 #include "ops/isa.h"
+#include "ops/limits.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
@@ -348,13 +349,11 @@ Support winograd_pays(Pass pass, const ConvGeometry& g) {
   constexpr int64_t kFewest[] = {24, 16, 12};        // channels
   constexpr int64_t kSmallest[] = {1024, 512, 512};  // channels by filters
   constexpr double kMostPadding[] = {1.65, 2.2, 2.2};
-  constexpr int64_t kLargestWeightGradient = 1
-                                             << 17;  // channels by filters; beyond, the sums leave the cache
   const auto i = static_cast<size_t>(pass);
   const int64_t size = padded(g.channels) * padded(g.filters);
   if (g.channels < kFewest[i] || size < kSmallest[i]) return Support::slower("there are too few channels");
   if (padding(g) > kMostPadding[i]) return Support::slower("too much of the work would be padding");
-  if (pass == Pass::weight && size > kLargestWeightGradient)
+  if (pass == Pass::weight && size > cache_limits().winograd_sums)
     return Support::slower("there are too many channels");
   return Support::yes();
 }

@@ -10,6 +10,7 @@
 #include "ops/fused/block_fold.h"
 #include "ops/fused/fused.h"
 #include "ops/kernel_choice.h"
+#include "ops/limits.h"
 #include "ops/scratch_slots.h"
 #include "ops/stream_copy.h"
 #include "ops/table.h"
@@ -17,8 +18,6 @@
 namespace loomix::ops {
 namespace {
 
-// What all arrays have of one block: a little more than the first cache holds, so that there are fewer calls of kernels.
-constexpr int64_t kCacheBytes = 48 << 10;
 constexpr int64_t kShortestBlock = 512;  // elements, so that calls of kernels cost little beside their work
 constexpr int64_t kLongestBlock = 8192;
 // Of passes with reductions: how they are cut depends on shapes alone, so that sums have the same bits every time.
@@ -185,7 +184,9 @@ class FusedState final : public KernelState {
       input_place_.push_back(fusion_.inputs()[i].is_gathered() ? places_.slot(num_slots_++) : i);
   }
 
-  bool is_large(DType dtype) const { return fusion_.shape().size() * size_of(dtype) >= kStreamedBytes; }
+  bool is_large(DType dtype) const {
+    return fusion_.shape().size() * size_of(dtype) >= cache_limits().streamed_bytes;
+  }
 
   // Where an operand lies that is not read again, if the step works in place, or else a free piece. The fewer there are, the more
   // of them stays in the first cache.
@@ -278,7 +279,7 @@ class FusedState final : public KernelState {
     }
     bytes += widest * static_cast<int64_t>(num_slots_);
     const int64_t size = fusion_.shape().size(), row = fusion_.row_size();
-    block_ = std::clamp(kCacheBytes / bytes, kShortestBlock, kLongestBlock);
+    block_ = std::clamp(cache_limits().fused_block_bytes / bytes, kShortestBlock, kLongestBlock);
     if (is_any_streamed()) block_ = std::min(block_, longest_streamed_block());
     if (row > 0) block_ = std::max<int64_t>(1, block_ / row) * row;
     else block_ = block_ / kLoopBlock * kLoopBlock;  // so results are those of the operators one by one

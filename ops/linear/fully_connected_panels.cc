@@ -3,13 +3,12 @@
 
 #include "engine/parallel_for.h"
 #include "ops/isa.h"
+#include "ops/limits.h"
 #include "ops/linear/fully_connected.h"
 #include "ops/linear/fully_connected_loops.h"
 
 namespace loomix::ops {
 namespace {
-
-constexpr int64_t kMostDepth = 2048;  // of panels that stay in the second cache
 
 const FullyConnectedLoops& loops() { return best_loops<FullyConnectedLoops>(); }
 
@@ -17,11 +16,11 @@ const FullyConnectedLoops& loops() { return best_loops<FullyConnectedLoops>(); }
 
 Support fully_connected_panels_support(const FullyConnectedParams& p, const KernelSpec& spec) {
   // Measured beside oneDNN's product, which is slow for a weight that no cache holds, and for a few dozen rows.
-  constexpr int64_t kMostRows = 512, kLeastHidden = 64, kCached = 8 << 20;
+  constexpr int64_t kMostRows = 512, kLeastHidden = 64;
   if (spec.out[0].dtype != DType::float32) return Support::no("it is for float32");
   const int64_t rows = spec.out[0].size() / p.num_hidden;
   const int64_t depth = spec.in[1].shape[1], lanes = loops().lanes;
-  const int64_t least = depth * p.num_hidden > kCached ? 4 : lanes * 4 / 5;
+  const int64_t least = depth * p.num_hidden > cache_limits().kept_weight_bytes ? 4 : lanes * 4 / 5;
   if (rows < least) return Support::no("there are too few rows");
   if (rows > kMostRows) return Support::no("there are too many rows");
   if (p.num_hidden < kLeastHidden) return Support::no("there are too few hidden units");
@@ -45,7 +44,8 @@ void fully_connected_panels(const FullyConnectedParams& p, const KernelArgs& arg
   float* to = out.mutable_as<float>();
   float* const panels = reinterpret_cast<float*>(args.scratch.data());
   constexpr int64_t kPackGrain = 128;
-  const int64_t grain = depth > kMostDepth ? 96 : 24;  // what is deep reads the panel piece by piece
+  const int64_t grain =
+      depth > cache_limits().panel_depth ? 96 : 24;  // what is deep reads the panel piece by piece
   engine::parallel_for(*args.context, depth, kPackGrain,
                        [&](int64_t begin, int64_t end) { l.pack(rows, depth, data, begin, end, panels); });
   engine::parallel_for(*args.context, (hidden + grain - 1) / grain, 1, [&](int64_t begin, int64_t end) {

@@ -53,6 +53,22 @@ def test_a_level_that_is_lacking_is_an_error_that_names_both():
     assert code == 1 and f"{lacking[-1]} is asked for; this processor has no more than" in error
 
 
+def test_kernels_are_chosen_by_the_sizes_of_caches():
+    """A weight of 4 MB, which a small last cache does not hold, is read in place for fewer rows."""
+    code = "import loomix as mx; mx.nd.FullyConnected(mx.nd.ones((5, 1024)), mx.nd.ones((1024, 1024)), no_bias=True, num_hidden=1024)"
+    chosen = {}
+    for sizes in ("32K,1M,32M", "32K,256K,2M"):
+        status, _, error = run(code, LOOMIX_CACHE_SIZES=sizes, LOOMIX_EXPLAIN="dispatch")
+        assert status == 0, error
+        chosen[sizes] = "there are too few rows" in error
+    assert chosen == {"32K,1M,32M": True, "32K,256K,2M": False}
+
+
+def test_sizes_of_caches_that_are_none_are_an_error():
+    code, _, error = run("import loomix as mx; mx.nd.ones(1)", LOOMIX_CACHE_SIZES="32K,1M")
+    assert code == 1 and "[LOOMIX_CACHE_SIZES] got '32K,1M'; expected the sizes" in error
+
+
 @pytest.mark.parametrize("level, instructions", [("sse41", "SSE4.1"), ("avx2", "AVX2")])
 def test_the_bound_holds_for_libraries_too(level, instructions):
     if not has(level):

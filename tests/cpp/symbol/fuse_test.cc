@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ops/fused/fused.h"
-#include "ops/stream_copy.h"
+#include "ops/limits.h"
 #include "tests/cpp/symbol/fuse_fixture.h"
 
 namespace loomix {
@@ -170,7 +170,7 @@ TEST_F(Fuse, OutputsLargerThanCachesAreTheSame) {
   const Symbol first = op("relu", {scalar("_minus_scalar", x, 1)});
   const std::vector<Symbol> outputs{first, scalar("_mul_scalar", first, 3)};
   const Symbol net = Symbol::group(outputs);
-  const Shapes shapes{{"x", Shape{ops::kStreamedBytes / 4 + 13}}};
+  const Shapes shapes{{"x", Shape{ops::cache_limits().streamed_bytes / 4 + 13}}};
   EXPECT_EQ(calls(*bind(net, shapes, true)), 1);
   expect_same(net, shapes, ops::Req::null, 0);
 }
@@ -179,7 +179,7 @@ TEST_F(Fuse, GradientsLargerThanCachesAreTheSame) {
   const Symbol a = variable("a"), b = variable("b");
   const Symbol inner = scalar("_mul_scalar", scalar("_plus_scalar", op("elemwise_mul", {a, b}), 1), 2);
   const Symbol net = op("elemwise_mul", {op("tanh", {op("elemwise_sub", {inner, b})}), a});
-  const Shape odd{ops::kStreamedBytes / 4 + 29};
+  const Shape odd{ops::cache_limits().streamed_bytes / 4 + 29};
   const Shapes shapes{{"a", odd}, {"b", odd}};
   for (const ops::Req request : {ops::Req::write, ops::Req::add}) expect_same(net, shapes, request, 0);
 }
