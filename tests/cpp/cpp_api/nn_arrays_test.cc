@@ -167,6 +167,10 @@ TEST(NnLinalg, Solves) {
   const Array tall = normal({6, 2}, 0, 1, options), right = normal({6, 2}, 0, 1, options);
   const Array x = linalg::lstsq(tall, right);
   expect_near(op::dot(tall, op::dot(tall, x) - right, {.transpose_a = true}), zeros({2, 2}, options));
+  expect_near(op::dot(linalg::pinv(tall), right), x);
+  const Array two = op::stack({a, a * 2.0}, {.axis = 0}),
+              sides = op::stack({b, b}, {.axis = 0}).reshape({2, 3, 1});
+  expect_near(linalg::solve(two, sides)(0).get().reshape(Shape(3)), linalg::solve(a, b));
   EXPECT_NEAR(linalg::norm(Array{3, 4}).item(), 5, 1e-6);
   EXPECT_THAT(message([&] { linalg::lstsq(tall, b); }),
               HasSubstr("6 equations has a right-hand side of shape (3,)"));
