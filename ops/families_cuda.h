@@ -52,5 +52,13 @@ void kernels_linalg_factors_cuda(KernelList& list);
 void kernels_linalg_parts_cuda(KernelList& list);
 void kernels_ctc_loss_cuda(KernelList& list);
 void kernels_fft_cuda(KernelList& list);
+void kernels_deformable_cuda(KernelList& list);
+void kernels_deformable_roi_cuda(KernelList& list);
+void kernels_correlation_cuda(KernelList& list);
+void kernels_match_cuda(KernelList& list);
+void kernels_zipfian_cuda(KernelList& list);
+void kernels_hawkes_cuda(KernelList& list);
+void kernels_sketch_cuda(KernelList& list);
+void kernels_histogram_cuda(KernelList& list);
 
 }  // namespace loomix::ops

@@ -36,6 +36,19 @@ class Collector final : public KernelList {
   const KernelModule& module_;
 };
 
+// Whether the table has any of the operators that a module has kernels for.
+class Probe final : public KernelList {
+ public:
+  explicit Probe(const OpTable& table) : table_(table) {}
+  void add_kernel(std::string_view op, const Kernel&) override {
+    finds = finds || table_.find(op) != nullptr;
+  }
+  bool finds = false;
+
+ private:
+  const OpTable& table_;
+};
+
 }  // namespace
 
 void add_kernel_module(const OpTable& table, const KernelModule& module) {
@@ -55,9 +68,13 @@ void add_cuda_kernels(const OpTable& table) {
   static std::set<const OpTable*> done;
   const std::lock_guard lock(mutex);
   if (done.contains(&table)) return;
-  const auto* const module = static_cast<const KernelModule*>(engine::load_module_symbol(
-      "loomix_cuda", "loomix_kernel_module", "Operators on GPUs need the CUDA module of this Loomix"));
-  add_kernel_module(table, *module);
+  for (const char* const name : {"loomix_kernel_module", "loomix_image_kernel_module"}) {
+    const auto* const module = static_cast<const KernelModule*>(engine::load_module_symbol(
+        "loomix_cuda", name, "Operators on GPUs need the CUDA module of this Loomix"));
+    Probe probe(table);
+    module->add(probe);
+    if (probe.finds) add_kernel_module(table, *module);
+  }
   done.insert(&table);
 }
 

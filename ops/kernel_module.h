@@ -33,7 +33,8 @@ inline constexpr uint32_t kKernelInterfaceSize =
 // unknown operators; each names the module.
 void add_kernel_module(const OpTable& table, const KernelModule& module);
 
-// Adds the kernels of the CUDA module to the table, once; the module is loaded if need be. Throws DeviceError where there is none.
+// Adds the kernels of the CUDA module to the table, once; the module is loaded if need be. It exports one KernelModule for this folder and
+// one for the operators on images, which not every table has. Throws DeviceError where there is no module.
 void add_cuda_kernels(const OpTable& table);
 
 // Loads the library, for the life of the process, and adds what it exports. Throws ValueError, too, if it is none.

@@ -2,7 +2,7 @@
 #include "ops/families_cuda.h"
 #include "ops/kernel_module.h"
 
-// All kernels for CUDA devices. Of two for one operator the one that is listed first is asked first.
+// All kernels of this folder for CUDA devices. Of two for one operator the one that is listed first is asked first.
 namespace {
 
 void add(loomix::ops::KernelList& list) {
@@ -53,11 +53,19 @@ void add(loomix::ops::KernelList& list) {
   kernels_linalg_parts_cuda(list);
   kernels_ctc_loss_cuda(list);
   kernels_fft_cuda(list);
+  kernels_deformable_cuda(list);
+  kernels_deformable_roi_cuda(list);
+  kernels_correlation_cuda(list);
+  kernels_match_cuda(list);
+  kernels_zipfian_cuda(list);
+  kernels_hawkes_cuda(list);
+  kernels_sketch_cuda(list);
+  kernels_histogram_cuda(list);
 }
 
 }  // namespace
 
-// Looked up by load_kernel_module().
+// Looked up by load_kernel_module() and add_cuda_kernels().
 extern "C" [[gnu::visibility("default")]] const loomix::ops::KernelModule loomix_kernel_module{
     loomix::ops::kKernelInterface,
     loomix::ops::kKernelInterfaceSize,

@@ -3,99 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <type_traits>
 
-#include "base/error.h"
+#include "io/image/resize_taps.h"
 #include "io/image/row_loops.h"
 
 // Separable: each source row is resized along x once, into floats, and kept while rows of the result need it.
 namespace loomix::io {
 namespace {
-
-constexpr float kCubic = -0.75f;  // the free parameter of the bicubic kernel
-
-void cubic_weights(float x, float* w) {
-  const auto outer = [](float t) { return ((kCubic * t - 5 * kCubic) * t + 8 * kCubic) * t - 4 * kCubic; };
-  const auto inner = [](float t) { return ((kCubic + 2) * t - (kCubic + 3)) * t * t + 1; };
-  w[0] = outer(x + 1);
-  w[1] = inner(x);
-  w[2] = inner(1 - x);
-  w[3] = 1 - w[0] - w[1] - w[2];
-}
-
-// sinc(t) sinc(t / 4) at the eight neighbours, scaled to the sum 1.
-void lanczos_weights(float x, float* w) {
-  if (x < 1e-7f) {
-    std::fill_n(w, 8, 0.0f);
-    w[3] = 1;
-    return;
-  }
-  float sum = 0;
-  for (int i = 0; i < 8; ++i) {
-    const double t = std::numbers::pi * (x + 3 - i);
-    w[i] = static_cast<float>(std::sin(t) * std::sin(t / 4) / (t * t / 4));
-    sum += w[i];
-  }
-  for (int i = 0; i < 8; ++i) w[i] /= sum;
-}
-
-int tap_count(Interpolation interpolation, double scale) {
-  switch (interpolation) {
-    case Interpolation::nearest: return 1;
-    case Interpolation::bilinear: return 2;
-    case Interpolation::bicubic: return 4;
-    case Interpolation::lanczos: return 8;
-    case Interpolation::area: return static_cast<int>(std::ceil(scale)) + 1;
-  }
-  return 1;
-}
-
-// Overlap of the source pixels with the stretch of each target pixel.
-void area_taps(int i, double scale, int from, int count, int* at, float* weight) {
-  const double begin = i * scale, end = std::min<double>(begin + scale, from);
-  const int first = std::min(static_cast<int>(std::floor(begin + 1e-9)), from - 1);
-  for (int k = 0; k < count; ++k) {
-    const int place = first + k;
-    const double overlap = std::min<double>(place + 1, end) - std::max<double>(place, begin);
-    at[k] = std::min(place, from - 1);
-    weight[k] = place < from && overlap > 1e-3 ? static_cast<float>(overlap / (end - begin)) : 0;
-  }
-  float sum = 0;
-  for (int k = 0; k < count; ++k) sum += weight[k];
-  for (int k = 0; k < count; ++k) weight[k] /= sum;
-}
-
-void taps_of(Interpolation interpolation, bool overlaps, int i, double scale, int from, int to, int count,
-             int* at, float* weight) {
-  int first = 0;
-  float x = 0;
-  if (interpolation == Interpolation::nearest) {
-    at[0] = std::min(static_cast<int>(std::floor(i * scale)), from - 1);
-    weight[0] = 1;
-    return;
-  }
-  if (interpolation == Interpolation::area) {
-    if (overlaps) return area_taps(i, scale, from, count, at, weight);
-    // Enlarged, a pixel is its source pixel, but for the one where two source pixels meet.
-    first = static_cast<int>(std::floor(i * scale));
-    x = static_cast<float>(i + 1 - (first + 1) * (static_cast<double>(to) / from));
-    x = x <= 0 ? 0 : x - std::floor(x);
-  } else {
-    const float place = static_cast<float>((i + 0.5) * scale - 0.5);
-    first = static_cast<int>(std::floor(place));
-    x = place - static_cast<float>(first);
-  }
-  if (count == 2) {
-    weight[0] = 1 - x;
-    weight[1] = x;
-  } else if (count == 4) {
-    cubic_weights(x, weight);
-  } else {
-    lanczos_weights(x, weight);
-  }
-  for (int k = 0; k < count; ++k) at[k] = std::clamp(first + k - (count / 2 - 1), 0, from - 1);
-}
 
 template <class T>
 T to_pixel(float value) {
@@ -127,20 +42,12 @@ void Resizer::Taps::make(int from_size, int to_size, Interpolation interpolation
   const std::array<int, 5> wanted = {from_size, to_size, static_cast<int>(interpolation), area_enlarges,
                                      round_weights};
   if (made_for == wanted) return;
-  // As OpenCV computes it: the quotient itself may be one bit off, and a pixel that is not interpolated another one.
-  const double scale = 1.0 / (static_cast<double>(to_size) / from_size);
-  const bool overlaps = interpolation == Interpolation::area && !area_enlarges;
-  count = interpolation == Interpolation::area && !overlaps ? 2 : tap_count(interpolation, scale);
+  const AxisTaps taps(from_size, to_size, interpolation, area_enlarges, round_weights);
+  count = taps.count;
   at.resize(size_t(to_size) * size_t(count));
   weight.resize(at.size());
-  for (int i = 0; i < to_size; ++i) {
-    const size_t k = size_t(i) * size_t(count);
-    taps_of(interpolation, overlaps, i, scale, from_size, to_size, count, &at[k], &weight[k]);
-  }
-  // OpenCV computes these with weights of 11 bits.
-  if (round_weights && !overlaps) {
-    for (float& w : weight) w = std::nearbyint(w * 2048) / 2048;
-  }
+  for (int i = 0; i < to_size; ++i)
+    taps.make(i, &at[size_t(i) * size_t(count)], &weight[size_t(i) * size_t(count)]);
   made_for = wanted;
 }
 
@@ -158,12 +65,9 @@ const float* Resizer::source_row(const T* row, int y, int channels, int width) {
 template <class T>
 void Resizer::run(const T* in, ptrdiff_t in_stride, int in_height, int in_width, int channels, T* out,
                   int height, int width, Interpolation interpolation) {
-  LOOMIX_CHECK(in_height > 0 && in_width > 0 && height > 0 && width > 0, ShapeError,
-               "[resize] cannot resize {} x {} pixels to {} x {}; expected at least one.", in_width,
-               in_height, width, height);
+  check_resizable(in_height, in_width, height, width);
   const bool rounded = std::is_same_v<T, uint8_t>;
-  // Where one side grows, OpenCV treats both as growing.
-  const bool enlarges = interpolation == Interpolation::area && (width > in_width || height > in_height);
+  const bool enlarges = area_enlarges(interpolation, in_height, in_width, height, width);
   columns_.make(in_width, width, interpolation, enlarges, rounded);
   rows_.make(in_height, height, interpolation, enlarges, rounded);
   const size_t values = size_t(width) * size_t(channels);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -10,34 +9,10 @@
 
 #include "base/error.h"
 #include "io/image/resize.h"
-#include "io/image_ops/image_ops.h"
-#include "ops/random/philox.h"
+#include "io/image_ops/image_rules.h"
 
 namespace loomix::io {
 namespace {
-
-using ops::PhiloxStream;
-
-struct Pictures {
-  int64_t count, height, width, channels;
-  int64_t row() const { return width * channels; }
-  int64_t size() const { return height * row(); }
-};
-
-Pictures pictures(const Shape& shape) {
-  const int first = shape.ndim() - 3;
-  return {first > 0 ? shape[0] : 1, shape[first], shape[first + 1], shape[first + 2]};
-}
-
-template <class T>
-T to_value(float value) {
-  if constexpr (std::is_integral_v<T>) {
-    const double low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-    return static_cast<T>(std::clamp<double>(std::nearbyint(value), low, high));
-  } else {
-    return static_cast<T>(value);
-  }
-}
 
 // Calls change(values, images) on each image as floats.
 template <class Change>
@@ -56,28 +31,6 @@ void change_floats(const KernelArgs& args, const Change& change) {
         out[i] = to_value<T>(std::is_integral_v<T> ? std::trunc(values[i]) : values[i]);
     }
   });
-}
-
-float gray_of(const float* pixel) { return 0.299f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2]; }
-
-void check_colours(const Pictures& p, const char* who) {
-  LOOMIX_CHECK(p.channels == 3, ShapeError, "[{}] the images have {} channels; expected 3.", who, p.channels);
-}
-
-// Turns the hue of HLS; lightness and saturation stay, and with them the largest and the smallest of the three.
-void turn_hue(float* pixel, float turns) {
-  const auto [low, high] = std::minmax({pixel[0], pixel[1], pixel[2]});
-  const float spread = high - low;
-  if (!(spread > 0)) return;
-  const float hue = pixel[0] == high   ? (pixel[1] - pixel[2]) / spread
-                    : pixel[1] == high ? 2 + (pixel[2] - pixel[0]) / spread
-                                       : 4 + (pixel[0] - pixel[1]) / spread;
-  for (int channel = 0; channel < 3; ++channel) {
-    // Sixths of the circle from where the channel begins to rise: up, two at the top, down, two at the bottom.
-    float place = hue / 6 + turns + static_cast<float>(1 - channel) / 3;
-    place = 6 * (place - std::floor(place));
-    pixel[channel] = low + spread * std::clamp(std::min(place, 4 - place), 0.0f, 1.0f);
-  }
 }
 
 template <class Values>
@@ -106,17 +59,10 @@ void change_colour(ColourChange::Kind kind, float factor, Values values, const P
   for (size_t i = 0; i < values.size(); i += 3) turn_hue(&values[i], factor);
 }
 
-void add_components(std::span<float> values, const Pictures& p, const float (&alpha)[3]) {
+void add_shift(std::span<float> values, const Pictures& p, const Shift& shift) {
   if (p.channels == 1) return;
   check_colours(p, "image");
-  constexpr float kValues[3] = {55.46f, 4.794f, 1.148f};
-  constexpr float kVectors[3][3] = {
-      {-0.5675f, 0.7192f, 0.4009f}, {-0.5808f, -0.0045f, -0.8140f}, {-0.5836f, -0.6948f, 0.4203f}};
-  for (size_t c = 0; c < 3; ++c) {
-    float shift = 0;
-    for (size_t k = 0; k < 3; ++k) shift += kVectors[c][k] * alpha[k] * kValues[k];
-    for (size_t i = c; i < values.size(); i += 3) values[i] += shift;
-  }
+  for (size_t i = 0; i < values.size(); ++i) values[i] += shift.of[i % 3];
 }
 
 void resize_pictures(const KernelArgs& args, int interp) {
@@ -151,18 +97,6 @@ void copy_rows(const std::byte* in, int64_t in_stride, std::byte* out, int64_t o
   for (int64_t y = 0; y < rows; ++y) std::memcpy(out + y * out_stride, in + y * in_stride, size_t(bytes));
 }
 
-// Where the position `i` of a line of `size` reads in a margin; -1: nowhere.
-int64_t border_place(int64_t i, int64_t size, int type) {
-  if (i >= 0 && i < size) return i;
-  if (type == 0 || size == 0) return -1;
-  if (type == 1) return std::clamp<int64_t>(i, 0, size - 1);
-  if (type == 3) return ((i % size) + size) % size;
-  if (type == 4 && size == 1) return 0;
-  const int64_t period = type == 2 ? 2 * size : 2 * size - 2;
-  i = ((i % period) + period) % period;
-  return i < size ? i : (type == 2 ? period - 1 - i : period - i);
-}
-
 }  // namespace
 
 void cv_resize_cpu(const CvResizeParams& p, const KernelArgs& args) { resize_pictures(args, p.interp); }
@@ -183,10 +117,7 @@ void border_cpu(const BorderParams& p, const KernelArgs& args) {
             if (row >= 0 && column >= 0) {
               *out = in[row * from.row() + column * from.channels + c];
             } else {
-              const bool listed = c < static_cast<int64_t>(p.values.size());
-              *out = to_value<T>(static_cast<float>(listed             ? p.values[size_t(c)]
-                                                    : p.values.empty() ? p.value
-                                                                       : 0));
+              *out = to_value<T>(static_cast<float>(border_constant(p, c)));
             }
           }
         }
@@ -269,10 +200,9 @@ void flip_cpu(const NoParams&, const KernelArgs& args) {
   if (args.req[0] == ops::Req::null || args.in[0].size() == 0) return;
   const Pictures p = pictures(args.in[0].shape);
   const int64_t item = size_of(args.in[0].dtype), pixel = p.channels * item, row = p.row() * item;
-  const bool flips = !kRandom || (PhiloxStream(args.random, 0).next() & 1) != 0;
   const auto* in = static_cast<const std::byte*>(args.in[0].data);
   auto* out = static_cast<std::byte*>(args.out[0].data);
-  if (!flips) {
+  if (kRandom && !flips(args.random)) {
     std::memcpy(out, in, size_t(p.count * p.height * row));
     return;
   }
@@ -293,16 +223,20 @@ template void flip_cpu<true, false>(const NoParams&, const KernelArgs&);
 template void flip_cpu<false, true>(const NoParams&, const KernelArgs&);
 template void flip_cpu<true, true>(const NoParams&, const KernelArgs&);
 
+namespace {
+
+void change_colours(const KernelArgs& args, const ColourSteps& steps) {
+  change_floats(args, [&](std::span<float> values, const Pictures& size) {
+    for (int i = 0; i < steps.count; ++i)
+      change_colour(steps.step[i].kind, steps.step[i].factor, values, size);
+  });
+}
+
+}  // namespace
+
 template <ColourChange::Kind kKind>
 void random_colour_cpu(const FactorParams& p, const KernelArgs& args) {
-  LOOMIX_CHECK(p.min_factor <= p.max_factor, ValueError,
-               "[image] min_factor is {} and max_factor {}; expected min <= max.", p.min_factor,
-               p.max_factor);
-  PhiloxStream stream(args.random, 0);
-  const auto factor = static_cast<float>(p.min_factor + (p.max_factor - p.min_factor) * stream.uniform());
-  change_floats(args, [&](std::span<float> values, const Pictures& size) {
-    change_colour(kKind, factor, values, size);
-  });
+  change_colours(args, ColourSteps::drawn(kKind, p, args.random));
 }
 template void random_colour_cpu<ColourChange::brightness>(const FactorParams&, const KernelArgs&);
 template void random_colour_cpu<ColourChange::contrast>(const FactorParams&, const KernelArgs&);
@@ -310,36 +244,17 @@ template void random_colour_cpu<ColourChange::saturation>(const FactorParams&, c
 template void random_colour_cpu<ColourChange::hue>(const FactorParams&, const KernelArgs&);
 
 void jitter_cpu(const JitterParams& p, const KernelArgs& args) {
-  PhiloxStream stream(args.random, 0);
-  const float ranges[] = {p.brightness, p.contrast, p.saturation, p.hue};
-  int order[] = {0, 1, 2, 3};
-  for (int i = 3; i > 0; --i) std::swap(order[i], order[stream.next() % uint32_t(i + 1)]);
-  float factors[4];
-  for (int i = 0; i < 4; ++i) {
-    const double low = std::max(0.0f, 1 - ranges[i]), high = 1 + ranges[i];
-    factors[i] = static_cast<float>(low + (high - low) * stream.uniform());
-  }
-  change_floats(args, [&](std::span<float> values, const Pictures& size) {
-    for (const int i : order) {
-      if (ranges[i] > 0) change_colour(static_cast<ColourChange::Kind>(i), factors[i], values, size);
-    }
-  });
+  change_colours(args, ColourSteps::drawn(p, args.random));
 }
 
 void lighting_cpu(const LightingParams& p, const KernelArgs& args) {
-  LOOMIX_CHECK(p.alpha.size() == 3, ValueError, "[adjust_lighting] alpha has {} numbers; expected 3.",
-               p.alpha.size());
-  const float alpha[3] = {p.alpha[0], p.alpha[1], p.alpha[2]};
-  change_floats(args,
-                [&](std::span<float> values, const Pictures& size) { add_components(values, size, alpha); });
+  const Shift shift = Shift::given(p);
+  change_floats(args, [&](std::span<float> values, const Pictures& size) { add_shift(values, size, shift); });
 }
 
 void random_lighting_cpu(const RandomLightingParams& p, const KernelArgs& args) {
-  PhiloxStream stream(args.random, 0);
-  float alpha[3];
-  for (float& value : alpha) value = static_cast<float>(p.alpha_std * stream.normal());
-  change_floats(args,
-                [&](std::span<float> values, const Pictures& size) { add_components(values, size, alpha); });
+  const Shift shift = Shift::drawn(p, args.random);
+  change_floats(args, [&](std::span<float> values, const Pictures& size) { add_shift(values, size, shift); });
 }
 
 }  // namespace loomix::io

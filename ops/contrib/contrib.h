@@ -53,6 +53,9 @@ struct CountSketchParams {
   }
 };
 
+// Of count_sketch: IndexError unless the first `size` hashes are places of the output.
+void check_sketch_places(const CountSketchParams& p, const TensorView& hashes, int64_t size);
+
 struct FftParams {
   int compute_size = 128;
   static void fields(FieldList<FftParams>& f) {

@@ -86,11 +86,8 @@ void transform_all(const KernelArgs& args, const FourierSizes& s, double sign, L
 // Calls fn(row, hash) for each row of an array with `size` elements a row; the hashes are checked first.
 template <class Fn>
 void each_row(const CountSketchParams& p, const KernelArgs& args, int64_t rows, int64_t size, Fn&& fn) {
+  check_sketch_places(p, args.in[1], size);
   const Labels hash(args.in[1]);
-  for (int64_t i = 0; i < size; ++i) {
-    LOOMIX_CHECK(hash[i] >= 0 && hash[i] < p.out_dim, IndexError,
-                 "[_contrib_count_sketch] h[{}] is {}; expected 0 to {}.", i, hash[i], p.out_dim - 1);
-  }
   engine::parallel_each(*args.context, rows, kElementsPerThread / std::max<int64_t>(1, size),
                         [&](int64_t row) { fn(row, hash); });
 }
@@ -183,6 +180,14 @@ void khatri_rao_cpu(const KernelArgs& args) {
 }
 
 }  // namespace
+
+void check_sketch_places(const CountSketchParams& p, const TensorView& hashes, int64_t size) {
+  const Labels hash(hashes);
+  for (int64_t i = 0; i < size; ++i) {
+    LOOMIX_CHECK(hash[i] >= 0 && hash[i] < p.out_dim, IndexError,
+                 "[_contrib_count_sketch] h[{}] is {}; expected 0 to {}.", i, hash[i], p.out_dim - 1);
+  }
+}
 
 void kernels_contrib_transforms(OpTable& table) {
   table.kernel<khatri_rao_cpu>("khatri_rao", "khatri_rao_cpu");

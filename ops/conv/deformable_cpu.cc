@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/conv/deformable.h"
 
 #include <algorithm>
 #include <cstddef>
 
 #include "engine/parallel_for.h"
-#include "ops/bilinear_corners.h"
+#include "ops/conv/deformable_rules.h"
 #include "ops/linear/gemm.h"
 #include "ops/plane_sums.h"
 #include "ops/table.h"
@@ -33,17 +32,11 @@ struct Problem {
   int64_t offset_size() const { return 2 * offset_groups * taps() * pixels(); }
   int64_t column_size() const { return channels() * taps() * pixels(); }
 
+  TapPlaces<A, const T*> places() const { return {g, modulated, offset, mask}; }
   Corners<A> place(int64_t group, int64_t tap, int64_t pixel) const {
-    const T* const moved = offset + 2 * (group * taps() + tap) * pixels() + pixel;
-    const A y = static_cast<A>(pixel / g.out[2] * g.stride[1] - g.pad[1] + tap / g.kernel[2] * g.dilate[1]) +
-                static_cast<A>(moved[0]);
-    const A x = static_cast<A>(pixel % g.out[2] * g.stride[2] - g.pad[2] + tap % g.kernel[2] * g.dilate[2]) +
-                static_cast<A>(moved[pixels()]);
-    return modulated ? corners(x, y, g.in[1], g.in[2]) : edge_corners(x, y, g.in[1], g.in[2]);
+    return places().place(group, tap, pixel);
   }
-  A factor(int64_t group, int64_t tap, int64_t pixel) const {
-    return modulated ? static_cast<A>(mask[(group * taps() + tap) * pixels() + pixel]) : A{1};
-  }
+  A factor(int64_t group, int64_t tap, int64_t pixel) const { return places().factor(group, tap, pixel); }
 };
 
 template <class T, class P>
@@ -143,34 +136,19 @@ const Accum<T>* widen(const T* from, int64_t size, Accum<T>* buffer) {
   }
 }
 
-int64_t lines(int64_t count) { return (count + 15) / 16 * 16; }
-
-// The pieces of the run's scratch memory, in numbers of the type of sums.
-struct Pieces {
-  int64_t columns, weight, image, sums;  // the last three for half types only
-
-  Pieces(const ConvGeometry& g, DType dtype, bool backward) {
-    const bool wide = dtype == DType::float32 || dtype == DType::float64;
-    columns = lines(g.groups * g.depth() * g.out_size());
-    weight = wide ? 0 : lines(g.groups * g.filters * g.depth());
-    image = wide ? 0 : lines(g.groups * g.filters * g.out_size());
-    sums = backward ? weight : 0;
-  }
-  int64_t all() const { return columns + weight + image + sums; }
-};
-
 MatMul product(int64_t m, int64_t n, int64_t k) { return {.m = m, .n = n, .k = k}; }
 
 template <class P>
 size_t deformable_scratch(const P& p, const KernelSpec& spec) {
-  const Pieces pieces(ConvGeometry(p, spec.in[0].shape), spec.in[0].dtype, false);
+  const DeformablePieces pieces(ConvGeometry(p, spec.in[0].shape), spec.in[0].dtype, false);
   return static_cast<size_t>(pieces.all()) * accum_size(spec.in[0].dtype);
 }
 
 template <class P>
 size_t deformable_backward_scratch(const P& p, const KernelSpec& spec) {
   const ConvGeometry g(p, spec.in[1].shape);
-  return static_cast<size_t>(Pieces(g, spec.in[1].dtype, true).all()) * accum_size(spec.in[1].dtype) +
+  return static_cast<size_t>(DeformablePieces(g, spec.in[1].dtype, true).all()) *
+             accum_size(spec.in[1].dtype) +
          plane_sums_bytes(spec, spec.in[1].dtype, g.in_size());
 }
 
@@ -179,7 +157,7 @@ void deformable_cpu(const P& p, const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "DeformableConvolution", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const ConvGeometry g(p, args.in[0].shape);
-    const Pieces pieces(g, args.in[0].dtype, false);
+    const DeformablePieces pieces(g, args.in[0].dtype, false);
     A* const columns = reinterpret_cast<A*>(args.scratch.data());
     const size_t weight_at = P::kModulated ? 3 : 2;
     const A* const weight =
@@ -212,7 +190,7 @@ void deformable_backward_cpu(const P& p, const KernelArgs& args) {
   dispatch_floating(args.in[0].dtype, "DeformableConvolution", [&]<class T>(Type<T>) {
     using A = Accum<T>;
     const ConvGeometry g(p, args.in[1].shape);
-    const Pieces pieces(g, args.in[1].dtype, true);
+    const DeformablePieces pieces(g, args.in[1].dtype, true);
     A* const columns = reinterpret_cast<A*>(args.scratch.data());
     A* const wide_grad = columns + pieces.columns + pieces.weight;
     const A* const weight =

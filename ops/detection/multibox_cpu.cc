@@ -11,15 +11,6 @@
 namespace loomix::ops {
 namespace {
 
-constexpr double kLeastOverlap = 1e-6;  // for a match
-
-// What is known of an anchor of one image.
-struct Match {
-  float overlap;  // with the box that fits best
-  int32_t box;    // that one; -1: there is none
-  bool positive, negative;
-};
-
 // Labels end where the first class is -1.
 template <class T>
 int64_t count_boxes(const T* label, int64_t rows, int64_t numbers) {
@@ -45,7 +36,9 @@ class Matcher {
   }
 
   void run(const T* scores, int64_t classes) {
-    for (int64_t i = 0; i < count_; ++i) match[i] = best_of(i);
+    for (int64_t i = 0; i < count_; ++i) {
+      match[i] = best_match<A>(anchor(i), boxes_, [this](int64_t k) { return box(k); });
+    }
     std::fill_n(taken_, boxes_, uint8_t{0});
     positives_ = 0;
     match_boxes();
@@ -67,15 +60,6 @@ class Matcher {
   Match* match;
 
  private:
-  Match best_of(int64_t i) const {
-    Match best{-1, -1, false, false};
-    for (int64_t k = 0; k < boxes_; ++k) {
-      const auto both = static_cast<float>(overlap(anchor(i), box(k)));
-      if (both > best.overlap) best = {both, static_cast<int32_t>(k), false, false};
-    }
-    return best;
-  }
-
   // Each box takes the anchor that fits best, the best pair first.
   void match_boxes() {
     for (int64_t round = 0; round < boxes_; ++round) {
@@ -106,16 +90,11 @@ class Matcher {
     int64_t candidates = 0;
     for (int64_t i = 0; i < count_; ++i) {
       if (match[i].positive || !(match[i].overlap < p_.negative_mining_thresh)) continue;
-      A most = static_cast<A>(scores[i]), sum = 0;
-      for (int64_t c = 1; c < classes; ++c) most = std::max(most, static_cast<A>(scores[c * count_ + i]));
-      for (int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<A>(scores[c * count_ + i]) - most);
-      background[i] = static_cast<float>(std::exp(static_cast<A>(scores[i]) - most) / sum);
-      if (std::isnan(background[i])) background[i] = 0;
+      background[i] = background_share<A>(scores, classes, count_, i);
       order[candidates++] = static_cast<int32_t>(i);
     }
-    const auto wanted = static_cast<int64_t>(static_cast<float>(positives_) * p_.negative_mining_ratio);
     const int64_t count =
-        std::clamp<int64_t>(std::max<int64_t>(wanted, p_.minimum_negative_samples), 0, candidates);
+        mined_count(positives_, candidates, p_.negative_mining_ratio, p_.minimum_negative_samples);
     const auto before = [&](int32_t a, int32_t b) {
       return background[a] < background[b] || (background[a] == background[b] && a < b);
     };
@@ -133,15 +112,11 @@ class Matcher {
 };
 
 template <class T>
-void put_distances(const std::vector<float>& variances, const Corners4<Accum<T>>& box,
-                   const Corners4<Accum<T>>& anchor, T* to) {
-  using A = Accum<T>;
-  const A x = (box.left + box.right - anchor.left - anchor.right) / 2;
-  const A y = (box.top + box.bottom - anchor.top - anchor.bottom) / 2;
-  const A values[4] = {x / anchor.width(), y / anchor.height(), std::log(box.width() / anchor.width()),
-                       std::log(box.height() / anchor.height())};
-  for (int i = 0; i < 4; ++i)
-    to[i] = static_cast<T>(values[i] / static_cast<A>(variances[static_cast<size_t>(i)]));
+void put_distances(const float* variances, const Corners4<Accum<T>>& box, const Corners4<Accum<T>>& anchor,
+                   T* to) {
+  Accum<T> values[4];
+  target_distances(variances, box, anchor, values);
+  for (int i = 0; i < 4; ++i) to[i] = static_cast<T>(values[i]);
 }
 
 template <class T>
@@ -224,7 +199,8 @@ void multibox_target_cpu(const MultiBoxTargetParams& p, const KernelArgs& args) 
           const int64_t at = n * anchors + i;
           if (to[0]) std::fill_n(to[0] + at * 4, 4, static_cast<T>(A{0}));
           if (to[0] && positive)
-            put_distances(p.variances, matcher.box(matcher.match[i].box), matcher.anchor(i), to[0] + at * 4);
+            put_distances(p.variances.data(), matcher.box(matcher.match[i].box), matcher.anchor(i),
+                          to[0] + at * 4);
           if (to[1]) std::fill_n(to[1] + at * 4, 4, static_cast<T>(positive ? A{1} : A{0}));
           A id = negative ? A{0} : static_cast<A>(p.ignore_label);
           if (positive) id = static_cast<A>(boxes[matcher.match[i].box * label[2]]) + 1;

@@ -79,4 +79,55 @@ constexpr Found found_at(const DetectionRules& p, const Scores& scores, int64_t 
            static_cast<float>(box.bottom)}};
 }
 
+inline constexpr double kLeastOverlap = 1e-6;  // for a match of MultiBoxTarget
+
+// What is known of an anchor of one image while its targets are made.
+struct Match {
+  float overlap;  // with the box that fits best
+  int32_t box;    // that one; -1: there is none
+  bool positive, negative;
+};
+
+// The box that fits an anchor best, the first of several.
+template <class A, class Boxes>  // boxes(k) gives a Corners4<A>
+constexpr Match best_match(const Corners4<A>& anchor, int64_t count, const Boxes& boxes) {
+  Match best{-1, -1, false, false};
+  for (int64_t k = 0; k < count; ++k) {
+    const auto both = static_cast<float>(overlap(anchor, boxes(k)));
+    if (both > best.overlap) best = {both, static_cast<int32_t>(k), false, false};
+  }
+  return best;
+}
+
+// The share of the background among the scores of anchor `i` of `count`; NaN counts as none.
+template <class A, class Scores>
+constexpr float background_share(const Scores& scores, int64_t classes, int64_t count, int64_t i) {
+  const A background = static_cast<A>(scores[i]);
+  A most = background, sum = 0;
+  for (int64_t c = 1; c < classes; ++c) {
+    const A score = static_cast<A>(scores[c * count + i]);
+    if (most < score) most = score;
+  }
+  for (int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<A>(scores[c * count + i]) - most);
+  const auto share = static_cast<float>(std::exp(background - most) / sum);
+  return share == share ? share : 0.0f;
+}
+
+// How many anchors learn the background.
+constexpr int64_t mined_count(int64_t positives, int64_t candidates, float ratio, int64_t least) {
+  const auto wanted = static_cast<int64_t>(static_cast<float>(positives) * ratio);
+  return std::clamp<int64_t>(std::max<int64_t>(wanted, least), 0, candidates);
+}
+
+// From an anchor to its box, in the units of decoded().
+template <class A, class Variances>
+constexpr void target_distances(const Variances& variances, const Corners4<A>& box, const Corners4<A>& anchor,
+                                A (&to)[4]) {
+  to[0] = (box.left + box.right - anchor.left - anchor.right) / 2 / anchor.width();
+  to[1] = (box.top + box.bottom - anchor.top - anchor.bottom) / 2 / anchor.height();
+  to[2] = std::log(box.width() / anchor.width());
+  to[3] = std::log(box.height() / anchor.height());
+  for (int i = 0; i < 4; ++i) to[i] /= static_cast<A>(variances[i]);
+}
+
 }  // namespace loomix::ops

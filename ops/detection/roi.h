@@ -47,7 +47,7 @@ struct DeformablePSROIPoolingParams {
   float trans_std = 0;
   bool no_trans = false;
   static void fields(FieldList<DeformablePSROIPoolingParams>& f);
-  int parts() const { return part_size > 0 ? part_size : pooled_size; }
+  constexpr int parts() const { return part_size > 0 ? part_size : pooled_size; }
 };
 
 inline constexpr double kMostRegionNumber = 1e9;

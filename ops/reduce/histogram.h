@@ -21,6 +21,9 @@ struct HistogramParams {
   }
 };
 
+// ValueError unless the edges rise.
+void check_edges(const TensorView& bins);
+
 // data, perhaps edges -> counts, edges.
 void histogram_cpu(const HistogramParams& p, const KernelArgs& args);
 
