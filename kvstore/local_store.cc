@@ -47,6 +47,29 @@ NDArray LocalStore::stored(const Key& key) const {
   return found->second;
 }
 
+bool LocalStore::is_on_gpus(const NDArray& stored, std::span<const NDArray> values) const {
+  const auto fits = [](const NDArray& value) {
+    return value.is_dense() && value.device().type == DeviceType::gpu;
+  };
+  return type_.find("device") != std::string::npos && stored.is_dense() && !merger_.compresses(stored) &&
+         std::all_of(values.begin(), values.end(), fits);
+}
+
+NDArray LocalStore::stored_near(const Key& key, std::span<const NDArray> values) {
+  const NDArray now = stored(key);
+  const Device device = now.device();
+  if (!is_on_gpus(now, values)) return device.is_host() ? now : moved(key, now, Device::cpu());
+  const auto is_there = [&](const NDArray& value) { return value.device() == device; };
+  if (std::any_of(values.begin(), values.end(), is_there)) return now;
+  return moved(key, now, values[placed_++ % values.size()].device());
+}
+
+NDArray LocalStore::moved(const Key& key, const NDArray& from, Device device) {
+  const NDArray to = copy_to(from, device);
+  const std::lock_guard lock(mutex_);
+  return values_.at(key) = to;
+}
+
 std::shared_ptr<const Updater> LocalStore::updater() const {
   const std::lock_guard lock(mutex_);
   return updater_;
@@ -58,7 +81,7 @@ void LocalStore::init(const Key& key, const NDArray& value) {
   LOOMIX_CHECK(value.stype() != StorageType::csr, TypeError,
                "[KVStore] the first value of key {} is a csr array; expected default or row_sparse.",
                to_text(key));
-  // Values are merged on a host, so they are kept there, wherever the first one comes from.
+  // They are kept on a host until values come from GPUs.
   const Device device = value.device().is_host() ? value.device() : Device::cpu();
   const NDArray stored =
       value.is_dense() ? NDArray(value.engine(), value.shape(), value.dtype(), device)
@@ -72,10 +95,16 @@ void LocalStore::init(const Key& key, const NDArray& value) {
 }
 
 void LocalStore::push(const Key& key, std::span<const NDArray> values, int priority) {
-  const NDArray target = stored(key);
-  check_values(key, target, values);
+  check_values(key, stored(key), values);
+  const NDArray target = stored_near(key, values);
   const Request call = request("kvstore_push", key, priority);
-  if (const auto update = updater()) {
+  const auto update = updater();
+  if (is_on_gpus(target, values)) {
+    const NDArray merged = merger_.merge_on(call, key, values, target.device());
+    const engine::PushPriority scope(target.engine(), call.priority);
+    if (update) (*update)(key, merged, target, priority);
+    else copy(merged, target);
+  } else if (update) {
     const NDArray merged = merger_.merge(call, key, values, target);
     const engine::PushPriority scope(target.engine(), call.priority);
     (*update)(key, merged, target, priority);
@@ -93,13 +122,20 @@ void LocalStore::pull(const Key& key, std::span<const NDArray> outs, int priorit
 void LocalStore::pushpull(const Key& key, std::span<const NDArray> values, std::span<const NDArray> outs,
                           int priority) {
   if (updater()) return KVStore::pushpull(key, values, outs, priority);
-  const NDArray target = stored(key);
-  check_values(key, target, values);
-  check_outs(key, target, outs);
+  check_values(key, stored(key), values);
+  check_outs(key, stored(key), outs);
+  const NDArray target = stored_near(key, values);
+  const Request call = request("kvstore_pushpull", key, priority);
+  if (is_on_gpus(target, values)) {
+    const NDArray merged = merger_.merge_on(call, key, values, target.device());
+    const engine::PushPriority scope(target.engine(), call.priority);
+    copy(merged, target);
+    for (const NDArray& out : outs) copy(merged, out);
+    return;
+  }
   InlineVector<NDArray, 4> destinations{target};
   destinations.append(outs.begin(), outs.end());
-  merger_.merge(request("kvstore_pushpull", key, priority), key, values,
-                {destinations.data(), destinations.size()});
+  merger_.merge(call, key, values, {destinations.data(), destinations.size()});
 }
 
 void LocalStore::row_sparse_pull(const Key& key, std::span<const NDArray> outs,

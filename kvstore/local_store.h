@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,7 +13,8 @@
 namespace loomix::kvstore {
 
 // The store of one machine: `local` or `device`, or one of their older names. On CPUs they do the same, but that only
-// `device` compresses, as its values travel between devices.
+// `device` compresses, as its values travel between devices. Dense values on GPUs are added up there by `device`, each key on one of
+// the GPUs in turn, where its stored value is from then on; else on the host.
 class LocalStore final : public KVStore {
  public:
   LocalStore(Runtime& runtime, std::string type)
@@ -32,6 +34,10 @@ class LocalStore final : public KVStore {
 
  private:
   NDArray stored(const Key& key) const;
+  bool is_on_gpus(const NDArray& stored, std::span<const NDArray> values) const;
+  // The stored value where the sum of the values will be: on one of their GPUs, or on a host.
+  NDArray stored_near(const Key& key, std::span<const NDArray> values);
+  NDArray moved(const Key& key, const NDArray& from, Device device);
   std::shared_ptr<const Updater> updater() const;
   Request request(const char* call, const Key& key, int priority) const {
     return {runtime_, call, key, priority};
@@ -40,7 +46,8 @@ class LocalStore final : public KVStore {
   Runtime& runtime_;
   const std::string type_;
   Merger merger_;
-  mutable std::mutex mutex_;  // guards what follows
+  std::atomic<size_t> placed_ = 0;  // keys whose value went to a GPU
+  mutable std::mutex mutex_;        // guards what follows
   std::unordered_map<Key, NDArray> values_;
   std::shared_ptr<const Updater> updater_;
 };

@@ -7,6 +7,7 @@
 #include "kvstore/combine.h"
 #include "ndarray/copy.h"
 #include "ndarray/sparse.h"
+#include "symbol/executor/run_node.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -112,13 +113,32 @@ NDArray Merger::merge(const Request& request, const Key& key, std::span<const ND
                       const NDArray& like) {
   if (values.size() == 1 && !compresses(like)) return reachable(values, like)[0];
   Memory& memory = memory_of(key);
-  if (memory.sum.is_none()) {
+  if (memory.sum.is_none() || memory.sum.device() != like.device()) {
     memory.sum = like.is_dense() ? NDArray(like.engine(), like.shape(), like.dtype(), like.device())
                                  : NDArray::sparse(like.engine(), like.stype(), like.shape(), like.dtype(),
                                                    like.device());
   }
   merge(request, key, values, {&memory.sum, 1});
   return memory.sum;
+}
+
+NDArray Merger::merge_on(const Request& request, const Key& key, std::span<const NDArray> values,
+                         Device device) {
+  const engine::PushPriority scope(runtime_.engine(), request.priority);
+  Arrays near;
+  for (const NDArray& value : values)
+    near.push_back(value.device() == device ? value : copy_to(value, device));
+  if (near.size() == 1) return near[0];
+  NDArray& sum = memory_of(key).sum;
+  if (sum.is_none() || sum.device() != device)
+    sum = NDArray(runtime_.engine(), values[0].shape(), values[0].dtype(), device);
+  const ops::OpDef& op = *runtime_.table().core().add_many;
+  std::vector<const NDArray*> in;
+  for (const NDArray& value : near) in.push_back(&value);
+  NDArray* const out = &sum;
+  run_node(runtime_, op, runtime_.table().parse(op, {{"num_args", std::to_string(in.size())}}), in,
+           {.out = {&out, 1}});
+  return sum;
 }
 
 }  // namespace loomix::kvstore

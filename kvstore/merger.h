@@ -26,6 +26,9 @@ class Merger {
              std::span<const NDArray> destinations);
   // The sum: in memory that the next merge of the key writes again, or where the only value has it.
   NDArray merge(const Request& request, const Key& key, std::span<const NDArray> values, const NDArray& like);
+  // The same for dense values on GPUs, in memory of `device` or where the only value has it: the others' are copied there.
+  NDArray merge_on(const Request& request, const Key& key, std::span<const NDArray> values, Device device);
+  bool compresses(const NDArray& like) const;
 
  private:
   struct Memory {
@@ -33,7 +36,6 @@ class Merger {
     std::vector<NDArray> residuals;  // of the devices, in their order
   };
   Memory& memory_of(const Key& key);
-  bool compresses(const NDArray& like) const;
 
   Runtime& runtime_;
   CompressionParams compression_;

@@ -93,6 +93,122 @@ def test_stores_of_hosts_take_arrays_of_gpus(kind, first):
         assert set(out.asnumpy()) == {sum(range(1, len(GPUS) + 1))}
 
 
+@gpus_only
+def test_device_adds_up_on_the_gpus():
+    store = mx.kv.create("device")
+    seen = []
+
+    def update(key, merged, stored):
+        assert merged.context == stored.context
+        seen.append(stored.context)
+        stored -= merged
+
+    for key in range(4):
+        store.init(key, mx.nd.full((70,), 10))
+    store.set_updater(update)
+    for _ in range(2):
+        for key in range(4):
+            store.push(key, [full((70,), i + 1, gpu) for i, gpu in enumerate(GPUS)])
+    assert seen == [GPUS[i % len(GPUS)] for i in range(4)] * 2
+    outs = [mx.nd.empty((70,), ctx=place) for place in [*GPUS, mx.cpu()]]
+    for key in range(4):
+        store.pull(key, outs)
+        for out in outs:
+            assert set(out.asnumpy()) == {10.0 - 2 * sum(range(1, len(GPUS) + 1))}
+
+
+@gpus_only
+def test_values_come_from_hosts_again():
+    store = mx.kv.create("device")
+    store.init("w", mx.nd.ones((5,)))
+    out = mx.nd.empty((5,))
+    for place in [GPUS[0], mx.cpu(), GPUS[-1], mx.cpu()]:
+        store.push("w", [full((5,), 2, place), full((5,), 3, place)])
+        store.pull("w", out)
+        assert set(out.asnumpy()) == {5.0}
+
+
+@gpus_only
+def test_device_adds_up_rows():
+    store = mx.kv.create("device")
+    shape = (6, 2)
+    store.init("w", mx.nd.zeros(shape).tostype("row_sparse"))
+    rows = [
+        mx.nd.sparse.row_sparse_array((np.full((1, 2), i + 1, np.float32), [i]), shape=shape)
+        for i in range(2)
+    ]
+    store.push("w", rows)
+    out = mx.nd.zeros(shape).tostype("row_sparse")
+    store.row_sparse_pull("w", out=out, row_ids=mx.nd.array([0, 1], ctx=GPUS[0]))
+    assert out.asnumpy()[:, 0].tolist() == [1, 2, 0, 0, 0, 0]
+
+
+def network():
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(7, activation="relu", in_units=5), mx.gluon.nn.Dense(3, in_units=7))
+    return net
+
+
+def trained(places, update_on_kvstore):
+    """Parameters after some steps of Gluon's Trainer on these devices."""
+    random = np.random.default_rng(2)
+    net = network()
+    net.initialize(ctx=places)
+    for parameter in net.collect_params().values():
+        parameter.set_data(mx.nd.array(random.normal(size=parameter.shape)))
+    trainer = mx.gluon.Trainer(
+        net.collect_params(),
+        "sgd",
+        {"learning_rate": 0.1, "momentum": 0.9},
+        kvstore="device",
+        update_on_kvstore=update_on_kvstore,
+    )
+    for _ in range(3):
+        data = mx.gluon.utils.split_and_load(mx.nd.array(random.normal(size=(12, 5))), places)
+        with mx.autograd.record():
+            losses = [(net(part) ** 2).sum() for part in data]
+        mx.autograd.backward(losses)
+        trainer.step(12)
+    for parameter in net.collect_params().values():
+        for place in places:
+            np.testing.assert_array_equal(
+                parameter.data(place).asnumpy(), parameter.data(places[0]).asnumpy()
+            )
+    return [p.data(places[0]).asnumpy() for p in net.collect_params().values()]
+
+
+@gpus_only
+@pytest.mark.parametrize("update_on_kvstore", [True, False])
+def test_trainer_on_several_gpus(update_on_kvstore):
+    want = trained([mx.cpu()], update_on_kvstore)
+    for one, other in zip(want, trained(GPUS, update_on_kvstore)):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def fitted(places):
+    """Parameters after some steps of a Module on these devices."""
+    random = np.random.default_rng(4)
+    data = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(data, name="softmax"), context=places)
+    inputs = mx.io.NDArrayIter(random.normal(size=(16, 5)), random.integers(0, 3, 16), batch_size=8)
+    weights = {"fc_weight": mx.nd.array(random.normal(size=(3, 5))), "fc_bias": mx.nd.zeros((3,))}
+    module.fit(
+        inputs,
+        num_epoch=2,
+        kvstore="device",
+        arg_params=weights,
+        optimizer="adam",
+        optimizer_params={"learning_rate": 0.1},
+    )
+    return [value.asnumpy() for _, value in sorted(module.get_params()[0].items())]
+
+
+@gpus_only
+def test_module_on_several_gpus():
+    for one, other in zip(fitted([mx.cpu()]), fitted(GPUS)):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
 PROCESSES = """
 import os
 import loomix as mx
