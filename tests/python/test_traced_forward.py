@@ -8,7 +8,6 @@ from loomix import autograd, gluon, np, npx
 from loomix.base import MXNetError
 from loomix.gluon import nn, rnn
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:.*has values and keeps them")
 
 
