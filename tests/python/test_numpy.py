@@ -178,6 +178,79 @@ def test_functions_that_official_numpy_computes_warn_when_recorded():
     assert float(y) == 2.0
 
 
+# How each function that official NumPy computes is called; those that MXNet's list has and NumPy no longer are refused.
+FALL_BACKS = {
+    "apply_along_axis": lambda x: np.apply_along_axis(onp.sum, 0, x),
+    "apply_over_axes": lambda x: np.apply_over_axes(onp.sum, x, [0]),
+    "argpartition": lambda x: np.argpartition(x, 1),
+    "correlate": lambda x: np.correlate(x, x),
+    "frexp": lambda x: np.frexp(x),
+    "histogram2d": lambda x: np.histogram2d(x, x),
+    "histogram_bin_edges": lambda x: np.histogram_bin_edges(x),
+    "histogramdd": lambda x: np.histogramdd(x),
+    "i0": lambda x: np.i0(x),
+    "in1d": lambda x: np.in1d(x, x),
+    "intersect1d": lambda x: np.intersect1d(x, x),
+    "isin": lambda x: np.isin(x, x),
+    "ix_": lambda x: np.ix_(x),
+    "lexsort": lambda x: np.lexsort(x),
+    "nanargmax": lambda x: np.nanargmax(x),
+    "nanargmin": lambda x: np.nanargmin(x),
+    "nancumprod": lambda x: np.nancumprod(x),
+    "nanpercentile": lambda x: np.nanpercentile(x, 30),
+    "nanquantile": lambda x: np.nanquantile(x, 0.3),
+    "nanstd": lambda x: np.nanstd(x),
+    "nanvar": lambda x: np.nanvar(x),
+    "nextafter": lambda x: np.nextafter(x, x),
+    "packbits": lambda x: np.packbits(x.astype("uint8")),
+    "partition": lambda x: np.partition(x, 1),
+    "piecewise": lambda x: np.piecewise(x, [(x > 0).asnumpy()], [1]),
+    "poly": lambda x: np.poly(x),
+    "polyadd": lambda x: np.polyadd(x, x),
+    "polydiv": lambda x: np.polydiv(x, x),
+    "polyfit": lambda x: np.polyfit(x, x, 1),
+    "polyint": lambda x: np.polyint(x),
+    "polymul": lambda x: np.polymul(x, x),
+    "polysub": lambda x: np.polysub(x, x),
+    "roots": lambda x: np.roots(x),
+    "setdiff1d": lambda x: np.setdiff1d(x, x),
+    "setxor1d": lambda x: np.setxor1d(x, x),
+    "spacing": lambda x: np.spacing(x),
+    "trim_zeros": lambda x: np.trim_zeros(x),
+    "union1d": lambda x: np.union1d(x, x),
+    "unpackbits": lambda x: np.unpackbits(x.astype("uint8")),
+    "vander": lambda x: np.vander(x),
+}
+
+
+@pytest.mark.parametrize("name", FALL_BACKS)
+def test_fall_backs_warn_once_when_recorded_and_not_otherwise(name, recwarn):
+    from loomix.numpy import _protocols
+
+    _protocols._warned.discard(name)
+    x = np.array([3.0, 1.0, 2.0])
+
+    def warnings():
+        return [str(w.message) for w in recwarn if "official NumPy" in str(w.message)]
+
+    FALL_BACKS[name](x)
+    assert warnings() == []
+    with autograd.record():
+        FALL_BACKS[name](x)
+        FALL_BACKS[name](x)
+    assert warnings() == [f"np.{name} is computed by official NumPy: its result has no gradient."]
+
+
+def test_every_fall_back_is_called_above():
+    from loomix.numpy import _fallback
+
+    refused = {"mirr", "npv", "ppmt", "pv", "rate"}
+    assert set(_fallback.NAMES) - refused == {*FALL_BACKS, "nanmedian", "min_scalar_type"}
+    for name in refused:
+        with pytest.raises(NotImplementedError, match="numpy_financial"):
+            getattr(np, name)(1, 2, 3)
+
+
 def test_copies_and_pickles():
     x = np.array([[1, 2]], dtype="int8")
     for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), x.copy()):

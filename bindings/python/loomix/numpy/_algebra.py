@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..base import MXNetValueError
 from ..ndarray._exchange import matmul as _matmul
 from . import _elementwise as e
 from ._base import (
+    FLOATS,
     F,
     arrays_of,
     asarray,
@@ -225,9 +227,20 @@ def _two(s: str, x: Any, t: str, y: Any, keep: str) -> tuple[str, Any]:
         v = transpose(v, [u.index(c) for part in order for c in part])
         return v.reshape(tuple(int(onp.prod([sizes[c] for c in part])) for part in order))
 
+    if not rows and not columns and name_of_type(x) in FLOATS:  # dot products: one pass over both
+        pairs = F.elemwise_mul(matrix(s, x, [batch, summed]), matrix(t, y, [batch, summed]))
+        return "".join(batch), F.sum(pairs, axis=-1).reshape(tuple(sizes[c] for c in batch))
     product = matmul(matrix(s, x, [batch, rows, summed]), matrix(t, y, [batch, summed, columns]))
     letters = "".join(batch + rows + columns)
     return letters, product.reshape(tuple(sizes[c] for c in letters))
+
+
+@functools.lru_cache(maxsize=256)
+def _cheapest(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[Any, ...]:
+    """The places of the arrays to multiply next, again and again, with the least work. Finding it takes longer than
+    small products, so it is kept."""
+    shaped = [onp.broadcast_to(onp.zeros(()), shape) for shape in shapes]
+    return tuple(onp.einsum_path(subscripts, *shaped, optimize="optimal")[0][1:])
 
 
 def einsum(*operands: Any, **kwargs: Any) -> Any:
@@ -248,8 +261,7 @@ def einsum(*operands: Any, **kwargs: Any) -> Any:
     pieces = list(zip(terms, arrays))
     order = [(0, 1)] * (len(pieces) - 1)
     if len(pieces) > 2:
-        shaped = [onp.broadcast_to(onp.zeros(()), x.shape) for x in arrays]
-        order = onp.einsum_path(",".join(terms) + "->" + output, *shaped, optimize="optimal")[0][1:]
+        order = list(_cheapest(",".join(terms) + "->" + output, tuple(x.shape for x in arrays)))
     while len(pieces) > 1:
         chosen = order.pop(0)
         if len(chosen) > 2:
