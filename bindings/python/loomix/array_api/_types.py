@@ -114,8 +114,8 @@ def _type_of(type: Any) -> Any:
 def finfo(type: Any, /) -> Any:
     """Limits of a floating type."""
     info = onp.finfo(_type_of(type))
-    numbers = (float(x) for x in (info.eps, info.max, info.min, info.smallest_normal))
-    return _FloatInfo(int(info.bits), *numbers, dtype=onp.dtype(info.dtype))
+    eps, most, least, normal = (float(x) for x in (info.eps, info.max, info.min, info.smallest_normal))
+    return _FloatInfo(int(info.bits), eps, most, least, normal, onp.dtype(info.dtype))
 
 
 def iinfo(type: Any, /) -> Any:

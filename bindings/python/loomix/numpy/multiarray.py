@@ -33,7 +33,27 @@ for _table in _TABLES:
     FUNCTIONS.update(_table.FUNCTIONS)
 
 if TYPE_CHECKING:
-    _Base = NDArray
+
+    class _Base(NDArray):
+        """The operators, which C code or loops over names make."""
+
+        def _operator(self, other: Any, /) -> ndarray: ...
+        def _comparison(self, other: object, /) -> ndarray: ...
+
+        __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __imul__ = (
+            _operator
+        )
+        __truediv__ = __rtruediv__ = __itruediv__ = __floordiv__ = __rfloordiv__ = __ifloordiv__ = _operator
+        __mod__ = __rmod__ = __imod__ = __matmul__ = __rmatmul__ = __imatmul__ = _operator
+        __pow__ = __rpow__ = _operator  # type: ignore[assignment]
+        __and__ = __rand__ = __iand__ = __or__ = __ror__ = __ior__ = __xor__ = __rxor__ = __ixor__ = _operator
+        __lshift__ = __rlshift__ = __ilshift__ = __rshift__ = __rrshift__ = __irshift__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _comparison  # type: ignore[assignment]
+        __hash__ = NDArray.__hash__
+
+        def __neg__(self) -> ndarray: ...
+        def __abs__(self) -> ndarray: ...
+        def __getitem__(self, key: Any) -> ndarray: ...
 else:
     # The C type comes first: its operators are NumPy's.
     class _Base(_core.NumpyArrayBase, NDArray):
@@ -362,8 +382,9 @@ for _name in _METHODS:
 
 def _operator(function: Any, reflected: bool, in_place: bool) -> Any:
     def method(self: ndarray, other: Any) -> Any:
-        operands = (other, self) if reflected else (self, other)
-        return _elementwise.operate(function, *operands, in_place)
+        operands: tuple[Any, Any] = (other, self) if reflected else (self, other)
+        left, right = operands
+        return _elementwise.operate(function, left, right, in_place)
 
     return method
 
