@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ops/shape_rule.h"
+#include "symbol/json_numpy.h"
 #include "symbol/json_upgrade.h"
 #include "symbol/symbol.h"
 
@@ -152,19 +153,22 @@ class Reader {
     auto node = make_ref<SymbolNode>();
     node->name = member(json, "name", Json::value_t::string, where()).get<std::string>();
     const auto op = member(json, "op", Json::value_t::string, where()).get<std::string>();
-    if (op != "null") {
-      node->op = table_.find(op);
-      if (!node->op) node->unknown_op = op;
-    }
     for (const char* key : {"param", "attr", "attrs"}) read_dict(json, key, *node);
+    std::vector<int> mutated;
     const Json& inputs = member(json, "inputs", Json::value_t::array, where());
     for (size_t i = 0; i < inputs.size(); ++i) {
       const std::string what = fmt::format("input {} of {} ('{}')", i, where(), node->name);
       check_order(inputs[i], what);
       const Entry entry = read_entry(inputs[i], size(), what);
       node->inputs.push_back(use(entry));
-      if (!node->op && entry.version > 0) node->unknown_mutated.push_back(static_cast<int>(i));
+      if (entry.version > 0) mutated.push_back(static_cast<int>(i));
     }
+    if (op != "null") {
+      const std::string name = rename_numpy_operator(*node, op, table_);
+      node->op = table_.find(name);
+      if (!node->op) node->unknown_op = name;
+    }
+    if (!node->op) node->unknown_mutated = std::move(mutated);
     if (const auto deps = json.find("control_deps"); deps != json.end()) {
       if (!deps->is_array()) fail("'control_deps' of " + where() + " is no array.");
       for (const Json& dep : *deps) {
