@@ -55,7 +55,9 @@ def test_a_level_that_is_lacking_is_an_error_that_names_both():
 
 def test_kernels_are_chosen_by_the_sizes_of_caches():
     """A weight of 4 MB, which a small last cache does not hold, is read in place for fewer rows."""
-    call = "mx.nd.FullyConnected(mx.nd.ones((5, 1024)), mx.nd.ones((1024, 1024)), no_bias=True, num_hidden=1024)"
+    call = (
+        "mx.nd.FullyConnected(mx.nd.ones((5, 1024)), mx.nd.ones((1024, 1024)), no_bias=True, num_hidden=1024)"
+    )
     code = f"import loomix as mx; {call}"
     chosen = {}
     for sizes in ("32K,1M,32M", "32K,256K,2M"):
