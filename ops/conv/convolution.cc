@@ -31,9 +31,21 @@ void infer_data(const Params& p, BilinearShapes& s, Shape data) {
   s.set_a(data);
 }
 
+double cost(const Params& p, const KernelSpec& spec) {
+  const double image = static_cast<double>(std::max(spec.in[0].size(), spec.out[0].size()));
+  return 1000 + 0.01 * image * p.num_filter * static_cast<double>(p.kernel.size());
+}
+
+constexpr Bilinear kOps{"Convolution", "_backward_Convolution_data", "_backward_Convolution_weight",
+                        "_backward_Convolution_bias"};
+constexpr Bilinear kV1Ops{"Convolution_v1", "_backward_Convolution_v1_data",
+                          "_backward_Convolution_v1_weight", "_backward_Convolution_v1_bias"};
+
+}  // namespace
+
 // What data, weight and output say about each other. While data and output are unknown nothing is said of the weight, as in
 // MXNet: scripts take () for "not known yet".
-void relate(const Params& p, BilinearShapes& s) {
+void convolution_shapes(const ConvolutionParams& p, BilinearShapes& s) {
   check_window(p, s.who());
   Shape data = known_data(p, s);
   if (!data.ndim_known()) return;
@@ -64,18 +76,6 @@ void relate(const Params& p, BilinearShapes& s) {
   s.set_out(out);
   infer_data(p, s, std::move(data));
 }
-
-double cost(const Params& p, const KernelSpec& spec) {
-  const double image = static_cast<double>(std::max(spec.in[0].size(), spec.out[0].size()));
-  return 1000 + 0.01 * image * p.num_filter * static_cast<double>(p.kernel.size());
-}
-
-constexpr Bilinear kOps{"Convolution", "_backward_Convolution_data", "_backward_Convolution_weight",
-                        "_backward_Convolution_bias"};
-constexpr Bilinear kV1Ops{"Convolution_v1", "_backward_Convolution_v1_data",
-                          "_backward_Convolution_v1_weight", "_backward_Convolution_v1_bias"};
-
-}  // namespace
 
 void check_window(const ConvolutionParams& p, const char* who) {
   const int spatial = p.kernel.ndim();
@@ -154,7 +154,7 @@ ConvOperands operands_of(const ConvolutionParams& p, ConvPass pass, std::span<co
 }
 
 void register_conv(OpTable& table) {
-  add_bilinear<ConvolutionParams, kOps, relate, cost>(table, "data", "weight")
+  add_bilinear<ConvolutionParams, kOps, convolution_shapes, cost>(table, "data", "weight")
       .doc("Slides filters over one to three axes of the data.")
       .with_bias([](const Params& p) -> Ref<const AttrsBase> {
         if (channels_last(p.layout)) return {};
@@ -162,7 +162,7 @@ void register_conv(OpTable& table) {
         biased.no_bias = false;
         return make_attrs(std::move(biased));
       });
-  add_bilinear<ConvolutionV1Params, kV1Ops, relate, cost>(table, "data", "weight")
+  add_bilinear<ConvolutionV1Params, kV1Ops, convolution_shapes, cost>(table, "data", "weight")
       .doc("Convolution by another name, for old files.");
 }
 

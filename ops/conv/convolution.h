@@ -74,6 +74,8 @@ struct ConvolutionV1Params : ConvolutionParams {
 // The number of lists' elements, their signs and the groups; throws in the name of `who`.
 void check_window(const ConvolutionParams& p, const char* who);
 
+// What data, weight and output say about each other.
+void convolution_shapes(const ConvolutionParams& p, BilinearShapes& s);
 // The data's shape as far as it is known, with as many axes as the kernel asks for; unknown while the output is, too.
 Shape known_data(const ConvolutionParams& p, BilinearShapes& s);
 // Throws if the groups do not share so many channels of the data.

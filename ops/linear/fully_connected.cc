@@ -14,9 +14,18 @@ using Params = FullyConnectedParams;
 constexpr Bilinear kOps{"FullyConnected", "_backward_FullyConnected_data", "_backward_FullyConnected_weight",
                         "_backward_FullyConnected_bias"};
 
+// Data, weight and output, or two of them and the gradient that is made, have rows x columns, hidden x columns and rows x hidden
+// elements. So this is how often two are multiplied, for each of the three operators.
+double cost(const Params&, const KernelSpec& spec) {
+  const auto size = [](const TensorView& view) { return static_cast<double>(view.size()); };
+  return 500 + 0.02 * std::sqrt(size(spec.in[0]) * size(spec.in[1]) * size(spec.out[0]));
+}
+
+}  // namespace
+
 // The data's shape and the weight's columns, and the output's shape, each from the others. While nothing is known of
 // the data nothing is said of the weight, as in MXNet: scripts take () for "not known yet".
-void relate(const Params& p, BilinearShapes& s) {
+void fully_connected_shapes(const FullyConnectedParams& p, BilinearShapes& s) {
   const Shape &data = s.a(), &weight = s.b(), &out = s.out();
   int64_t columns = weight.ndim() == 2 ? weight[1] : kUnknownDim;
   if (data.ndim_known()) {
@@ -46,17 +55,8 @@ void relate(const Params& p, BilinearShapes& s) {
   }
 }
 
-// Data, weight and output, or two of them and the gradient that is made, have rows x columns, hidden x columns and rows x hidden
-// elements. So this is how often two are multiplied, for each of the three operators.
-double cost(const Params&, const KernelSpec& spec) {
-  const auto size = [](const TensorView& view) { return static_cast<double>(view.size()); };
-  return 500 + 0.02 * std::sqrt(size(spec.in[0]) * size(spec.in[1]) * size(spec.out[0]));
-}
-
-}  // namespace
-
 void register_fully_connected(OpTable& table) {
-  add_bilinear<Params, kOps, relate, cost>(table, "data", "weight")
+  add_bilinear<Params, kOps, fully_connected_shapes, cost>(table, "data", "weight")
       .doc("Multiplies the data by the transposed weight and adds the bias.")
       .aliases({"_sparse_FullyConnected"})
       .with_bias([](const Params& p) -> Ref<const AttrsBase> {

@@ -6,6 +6,8 @@
 
 namespace loomix::ops {
 
+class BilinearShapes;
+
 struct FullyConnectedParams {
   int num_hidden = 0;
   bool no_bias = false;
@@ -18,6 +20,9 @@ struct FullyConnectedParams {
       "Joins all axes of the data but the first; else only the last is used.");
   }
 };
+
+// What the shapes of data, weight and output say about each other.
+void fully_connected_shapes(const FullyConnectedParams&, BilinearShapes&);
 
 // FullyConnected: data (n, k), weight (num_hidden, k), bias (num_hidden) -> (n, num_hidden). Its kernels are matrix products
 // (product_list.h), but for the bias's gradient, and these two for batches of up to 512 rows, which read the

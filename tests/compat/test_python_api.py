@@ -34,8 +34,8 @@ DIFFERENT = {
     "potrf": "gives the upper factor, too, by lower=False",
     "requests": "there where it is installed",
 }
-# Names that begin like this are gradients, which nobody calls, or of quantization, which is not there yet.
-BEGINNINGS = ("backward_", "calibrate_", "dequantize", "quantize", "requantize")
+# Names that begin like this are gradients, which nobody calls.
+BEGINNINGS = ("backward_",)
 
 
 def without_operator(module):

@@ -22,6 +22,7 @@ COMMANDS = {
     "keys": ("keys", "makes the keys of a cluster"),
     "launch": ("launch", "starts the processes of a cluster"),
     "ops": ("operators", "lists operators, and those without kernels for GPUs"),
+    "quantize": ("quantize", "makes a network of 8 bits from a float one"),
     "rec": ("record_files", "lists, checks, shuffles and splits record files"),
     "top": ("top", "shows the nodes of a running cluster, their rates and who is behind"),
     "trace": ("trace", "puts traces of several processes on one timeline"),

@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,6 +87,10 @@ void pass_over_unknown(const OpSignature& signature, const OpCall& call) {
 void collect_inputs(const OpSignature& signature, const AttrsBase& attrs, const OpCall& call,
                     InlineVector<const NDArray*, 8>& in) {
   const int expected = signature.op.count_inputs(attrs);
+  // By place, those that are there come one after the other, as in MXNet.
+  const auto absent = std::ranges::find(call.inputs, static_cast<PyObject*>(nullptr));
+  const bool by_place = absent - call.inputs.begin() == expected &&
+                        std::all_of(absent, call.inputs.end(), [](PyObject* input) { return !input; });
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     PyObject* input = call.inputs[i];
     if (!input) continue;
@@ -95,7 +100,7 @@ void collect_inputs(const OpSignature& signature, const AttrsBase& attrs, const 
       detail::throw_error<TypeError>("[{}] input {} is of type {}; expected an NDArray.", signature.op.name,
                                      name, type_name(input));
     }
-    if (!signature.variadic) {
+    if (!signature.variadic && !by_place) {
       const bool wanted = signature.op.has_input ? signature.op.has_input(attrs, static_cast<int>(i))
                                                  : static_cast<int>(i) < expected;
       if (!wanted) fail_inputs(signature, attrs, call);

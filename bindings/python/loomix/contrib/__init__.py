@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import io as io
     from . import onnx as onnx
+    from . import quantization as quant  # noqa: F401
+    from . import quantization as quantization
     from . import svrg_optimization as svrg_optimization
     from . import tensorboard as tensorboard
     from . import text as text
@@ -28,6 +30,8 @@ _MODULES = {
     "nd": "loomix.ndarray.contrib",
     "ndarray": "loomix.ndarray.contrib",
     "onnx": "loomix.contrib.onnx",
+    "quant": "loomix.contrib.quantization",
+    "quantization": "loomix.contrib.quantization",
     "svrg_optimization": "loomix.contrib.svrg_optimization",
     "sym": "loomix.symbol.contrib",
     "symbol": "loomix.symbol.contrib",
@@ -53,4 +57,7 @@ def __dir__() -> list[str]:
     return sorted(set(globals()) | set(_MODULES))
 
 
-_star.complete(globals(), "amp autograd io nd ndarray onnx svrg_optimization sym symbol tensorboard text")
+_star.complete(
+    globals(),
+    "amp autograd io nd ndarray onnx quant quantization svrg_optimization sym symbol tensorboard text",
+)

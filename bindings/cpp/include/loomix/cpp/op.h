@@ -190,6 +190,66 @@ inline const char* to_text(ContribBoxNmsOutFormat value) {
   static constexpr const char* kTexts[] = {"center", "corner"};
   return kTexts[static_cast<int>(value)];
 }
+enum class ContribDequantizeOutType { kFloat32 };
+inline const char* to_text(ContribDequantizeOutType value) {
+  static constexpr const char* kTexts[] = {"float32"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizeOutType { kInt8, kUint8 };
+inline const char* to_text(ContribQuantizeOutType value) {
+  static constexpr const char* kTexts[] = {"int8", "uint8"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizeV2OutType { kAuto, kInt8, kUint8 };
+inline const char* to_text(ContribQuantizeV2OutType value) {
+  static constexpr const char* kTexts[] = {"auto", "int8", "uint8"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizedActActType { kRelu, kSigmoid, kSoftrelu, kSoftsign, kTanh };
+inline const char* to_text(ContribQuantizedActActType value) {
+  static constexpr const char* kTexts[] = {"relu", "sigmoid", "softrelu", "softsign", "tanh"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizedConvCudnnTune { kNone, kFastest, kLimited_workspace, kOff };
+inline const char* to_text(ContribQuantizedConvCudnnTune value) {
+  static constexpr const char* kTexts[] = {"None", "fastest", "limited_workspace", "off"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizedConvLayout { kNone, kNCDHW, kNCHW, kNCW, kNDHWC, kNHWC };
+inline const char* to_text(ContribQuantizedConvLayout value) {
+  static constexpr const char* kTexts[] = {"None", "NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizedEmbeddingDtype { kBfloat16, kFloat16, kFloat32, kFloat64, kInt32, kInt64, kInt8, kUint8 };
+inline const char* to_text(ContribQuantizedEmbeddingDtype value) {
+  static constexpr const char* kTexts[] = {"bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizedPoolingPoolType { kAvg, kLp, kMax, kSum };
+inline const char* to_text(ContribQuantizedPoolingPoolType value) {
+  static constexpr const char* kTexts[] = {"avg", "lp", "max", "sum"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizedPoolingPoolingConvention { kFull, kSame, kValid };
+inline const char* to_text(ContribQuantizedPoolingPoolingConvention value) {
+  static constexpr const char* kTexts[] = {"full", "same", "valid"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizedPoolingLayout { kNone, kNCDHW, kNCHW, kNCW, kNDHWC, kNHWC, kNWC };
+inline const char* to_text(ContribQuantizedPoolingLayout value) {
+  static constexpr const char* kTexts[] = {"None", "NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribQuantizedRnnMode { kGru, kLstm, kRnn_relu, kRnn_tanh };
+inline const char* to_text(ContribQuantizedRnnMode value) {
+  static constexpr const char* kTexts[] = {"gru", "lstm", "rnn_relu", "rnn_tanh"};
+  return kTexts[static_cast<int>(value)];
+}
+enum class ContribRequantizeOutType { kAuto, kInt8, kUint8 };
+inline const char* to_text(ContribRequantizeOutType value) {
+  static constexpr const char* kTexts[] = {"auto", "int8", "uint8"};
+  return kTexts[static_cast<int>(value)];
+}
 enum class NpCumsumDtype { kNone, kFloat16, kFloat32, kFloat64, kInt32, kInt64, kInt8 };
 inline const char* to_text(NpCumsumDtype value) {
   static constexpr const char* kTexts[] = {"None", "float16", "float32", "float64", "int32", "int64", "int8"};
@@ -2795,6 +2855,13 @@ inline Symbol box_non_maximum_suppression(const std::string& symbol_name, const 
 inline Symbol box_non_maximum_suppression(const Symbol& data, mx_float overlap_thresh = 0.5f, mx_float valid_thresh = 0.0f, int topk = -1, int coord_start = 2, int score_index = 1, int id_index = -1, int background_id = -1, bool force_suppress = false, ContribBoxNmsInFormat in_format = ContribBoxNmsInFormat::kCorner, ContribBoxNmsOutFormat out_format = ContribBoxNmsOutFormat::kCorner) {
   return contrib::box_non_maximum_suppression(std::string(), data, overlap_thresh, valid_thresh, topk, coord_start, score_index, id_index, background_id, force_suppress, in_format, out_format);
 }
+// The threshold at which a histogram loses least (by divergence) when values beyond are cut off and the rest is told apart by so many steps.
+inline Symbol calibrate_entropy(const std::string& symbol_name, const Symbol& hist, const Symbol& hist_edges, int num_quantized_bins = 255) {
+  return detail::Composed("_contrib_calibrate_entropy").input("hist", hist).input("hist_edges", hist_edges).set("num_quantized_bins", num_quantized_bins, 255).make(symbol_name);
+}
+inline Symbol calibrate_entropy(const Symbol& hist, const Symbol& hist_edges, int num_quantized_bins = 255) {
+  return contrib::calibrate_entropy(std::string(), hist, hist_edges, num_quantized_bins);
+}
 // Adds s[i] data[..., i] to element h[i] of the output: a random projection.
 inline Symbol count_sketch(const std::string& symbol_name, const Symbol& data, const Symbol& h, const Symbol& s, int out_dim, int processing_batch_size = 32) {
   return detail::Composed("_contrib_count_sketch").input("data", data).input("h", h).input("s", s).set("out_dim", out_dim).set("processing_batch_size", processing_batch_size, 32).make(symbol_name);
@@ -2826,6 +2893,13 @@ inline Symbol ctc_loss(const std::string& symbol_name, const Symbol& data, bool 
 }
 inline Symbol ctc_loss(const Symbol& data, bool use_data_lengths = false, bool use_label_lengths = false, CTCLossBlankLabel blank_label = CTCLossBlankLabel::kFirst) {
   return contrib::ctc_loss(std::string(), data, use_data_lengths, use_label_lengths, blank_label);
+}
+// Turns whole numbers into the real ones that they stand for.
+inline Symbol dequantize(const std::string& symbol_name, const Symbol& data, const Symbol& min_range, const Symbol& max_range, ContribDequantizeOutType out_type = ContribDequantizeOutType::kFloat32) {
+  return detail::Composed("_contrib_dequantize").input("data", data).input("min_range", min_range).input("max_range", max_range).set("out_type", out_type, ContribDequantizeOutType::kFloat32).make(symbol_name);
+}
+inline Symbol dequantize(const Symbol& data, const Symbol& min_range, const Symbol& max_range, ContribDequantizeOutType out_type = ContribDequantizeOutType::kFloat32) {
+  return contrib::dequantize(std::string(), data, min_range, max_range, out_type);
 }
 // The adjacency matrix of a graph: a 1 for each edge.
 inline Symbol dgl_adjacency(const std::string& symbol_name, const Symbol& data) {
@@ -2959,6 +3033,207 @@ inline Symbol quadratic(const std::string& symbol_name, const Symbol& data, mx_f
 }
 inline Symbol quadratic(const Symbol& data, mx_float a = 0.0f, mx_float b = 0.0f, mx_float c = 0.0f) {
   return contrib::quadratic(std::string(), data, a, b, c);
+}
+// Turns real numbers of a given range into whole ones.
+inline Symbol quantize(const std::string& symbol_name, const Symbol& data, const Symbol& min_range, const Symbol& max_range, ContribQuantizeOutType out_type = ContribQuantizeOutType::kUint8) {
+  return detail::Composed("_contrib_quantize").input("data", data).input("min_range", min_range).input("max_range", max_range).set("out_type", out_type, ContribQuantizeOutType::kUint8).make(symbol_name);
+}
+inline Symbol quantize(const Symbol& data, const Symbol& min_range, const Symbol& max_range, ContribQuantizeOutType out_type = ContribQuantizeOutType::kUint8) {
+  return contrib::quantize(std::string(), data, min_range, max_range, out_type);
+}
+// Turns real numbers x into uint8: x * scale + shift, so that the range fills all 256 numbers.
+inline Symbol quantize_asym(const std::string& symbol_name, const Symbol& data, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return detail::Composed("_contrib_quantize_asym").input("data", data).set("min_calib_range", min_calib_range).set("max_calib_range", max_calib_range).make(symbol_name);
+}
+inline Symbol quantize_asym(const Symbol& data, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return contrib::quantize_asym(std::string(), data, min_calib_range, max_calib_range);
+}
+// Turns real numbers into whole ones.
+inline Symbol quantize_v2(const std::string& symbol_name, const Symbol& data, ContribQuantizeV2OutType out_type = ContribQuantizeV2OutType::kInt8, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return detail::Composed("_contrib_quantize_v2").input("data", data).set("out_type", out_type, ContribQuantizeV2OutType::kInt8).set("min_calib_range", min_calib_range).set("max_calib_range", max_calib_range).make(symbol_name);
+}
+inline Symbol quantize_v2(const Symbol& data, ContribQuantizeV2OutType out_type = ContribQuantizeV2OutType::kInt8, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return contrib::quantize_v2(std::string(), data, out_type, min_calib_range, max_calib_range);
+}
+// max(x, 0) of 8 bits; the range stays.
+inline Symbol quantized_act(const std::string& symbol_name, const Symbol& data, const Symbol& min_data, const Symbol& max_data, ContribQuantizedActActType act_type) {
+  return detail::Composed("_contrib_quantized_act").input("data", data).input("min_data", min_data).input("max_data", max_data).set("act_type", act_type).make(symbol_name);
+}
+inline Symbol quantized_act(const Symbol& data, const Symbol& min_data, const Symbol& max_data, ContribQuantizedActActType act_type) {
+  return contrib::quantized_act(std::string(), data, min_data, max_data, act_type);
+}
+// Normalises channels of 8 bits by the moving statistics; the range of the output must be calibrated.
+inline Symbol quantized_batch_norm(const std::string& symbol_name, const Symbol& data, const Symbol& gamma, const Symbol& beta, const Symbol& moving_mean, const Symbol& moving_var, const Symbol& min_data, const Symbol& max_data, double eps = 0.0010000000474974513, mx_float momentum = 0.9f, bool fix_gamma = true, bool use_global_stats = false, bool output_mean_var = false, int axis = 1, bool cudnn_off = false, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return detail::Composed("_contrib_quantized_batch_norm").input("data", data).input("gamma", gamma).input("beta", beta).input("moving_mean", moving_mean).input("moving_var", moving_var).input("min_data", min_data).input("max_data", max_data).set("eps", eps, 0.0010000000474974513).set("momentum", momentum, 0.9f).set("fix_gamma", fix_gamma, true).set("use_global_stats", use_global_stats, false).set("output_mean_var", output_mean_var, false).set("axis", axis, 1).set("cudnn_off", cudnn_off, false).set("min_calib_range", min_calib_range).set("max_calib_range", max_calib_range).make(symbol_name);
+}
+inline Symbol quantized_batch_norm(const Symbol& data, const Symbol& gamma, const Symbol& beta, const Symbol& moving_mean, const Symbol& moving_var, const Symbol& min_data, const Symbol& max_data, double eps = 0.0010000000474974513, mx_float momentum = 0.9f, bool fix_gamma = true, bool use_global_stats = false, bool output_mean_var = false, int axis = 1, bool cudnn_off = false, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return contrib::quantized_batch_norm(std::string(), data, gamma, beta, moving_mean, moving_var, min_data, max_data, eps, momentum, fix_gamma, use_global_stats, output_mean_var, axis, cudnn_off, min_calib_range, max_calib_range);
+}
+// Joins arrays of 8 bits, each brought to the range of all.
+inline Symbol quantized_concat(const std::string& symbol_name, const std::vector<Symbol>& data, int num_args, int dim = 1) {
+  return detail::Composed("_contrib_quantized_concat").inputs(data).set("num_args", num_args).set("dim", dim, 1).make(symbol_name);
+}
+inline Symbol quantized_concat(const std::vector<Symbol>& data, int num_args, int dim = 1) {
+  return contrib::quantized_concat(std::string(), data, num_args, dim);
+}
+// Convolution of 8 bits, summed exactly in int32.
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Symbol& min_bias, const Symbol& max_bias, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).input("min_weight", min_weight).input("max_weight", max_weight).input("min_bias", min_bias).input("max_bias", max_bias).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Symbol& min_bias, const Symbol& max_bias, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Symbol& min_bias, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).input("min_weight", min_weight).input("max_weight", max_weight).input("min_bias", min_bias).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Symbol& min_bias, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).input("min_weight", min_weight).input("max_weight", max_weight).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, weight, bias, min_data, max_data, min_weight, max_weight, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).input("min_weight", min_weight).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, weight, bias, min_data, max_data, min_weight, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, weight, bias, min_data, max_data, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, weight, bias, min_data, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).input("weight", weight).input("bias", bias).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Symbol& weight, const Symbol& bias, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, weight, bias, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).input("weight", weight).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Symbol& weight, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, weight, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+inline Symbol quantized_conv(const std::string& symbol_name, const Symbol& data, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return detail::Composed("_contrib_quantized_conv").input("data", data).set("kernel", kernel).set("num_filter", num_filter).set("stride", stride, Shape()).set("dilate", dilate, Shape()).set("pad", pad, Shape()).set("num_group", num_group, 1).set("workspace", workspace, 1024).set("no_bias", no_bias, false).set("cudnn_tune", cudnn_tune, ContribQuantizedConvCudnnTune::kNone).set("cudnn_off", cudnn_off, false).set("layout", layout, ContribQuantizedConvLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_conv(const Symbol& data, const Shape& kernel, int num_filter, const Shape& stride = Shape(), const Shape& dilate = Shape(), const Shape& pad = Shape(), int num_group = 1, int64_t workspace = 1024, bool no_bias = false, ContribQuantizedConvCudnnTune cudnn_tune = ContribQuantizedConvCudnnTune::kNone, bool cudnn_off = false, ContribQuantizedConvLayout layout = ContribQuantizedConvLayout::kNone) {
+  return contrib::quantized_conv(std::string(), data, kernel, num_filter, stride, dilate, pad, num_group, workspace, no_bias, cudnn_tune, cudnn_off, layout);
+}
+// Adds arrays of 8 bits: int32 whose range is the sum of theirs, or 8 bits in the calibrated range.
+inline Symbol quantized_elemwise_add(const std::string& symbol_name, const Symbol& lhs, const Symbol& rhs, const Symbol& lhs_min, const Symbol& lhs_max, const Symbol& rhs_min, const Symbol& rhs_max, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return detail::Composed("_contrib_quantized_elemwise_add").input("lhs", lhs).input("rhs", rhs).input("lhs_min", lhs_min).input("lhs_max", lhs_max).input("rhs_min", rhs_min).input("rhs_max", rhs_max).set("min_calib_range", min_calib_range).set("max_calib_range", max_calib_range).make(symbol_name);
+}
+inline Symbol quantized_elemwise_add(const Symbol& lhs, const Symbol& rhs, const Symbol& lhs_min, const Symbol& lhs_max, const Symbol& rhs_min, const Symbol& rhs_max, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return contrib::quantized_elemwise_add(std::string(), lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range, max_calib_range);
+}
+// Multiplies arrays of int8: int32, or int8 in the calibrated range, or float32.
+inline Symbol quantized_elemwise_mul(const std::string& symbol_name, const Symbol& lhs, const Symbol& rhs, const Symbol& lhs_min, const Symbol& lhs_max, const Symbol& rhs_min, const Symbol& rhs_max, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt, bool enable_float_output = false) {
+  return detail::Composed("_contrib_quantized_elemwise_mul").input("lhs", lhs).input("rhs", rhs).input("lhs_min", lhs_min).input("lhs_max", lhs_max).input("rhs_min", rhs_min).input("rhs_max", rhs_max).set("min_calib_range", min_calib_range).set("max_calib_range", max_calib_range).set("enable_float_output", enable_float_output, false).make(symbol_name);
+}
+inline Symbol quantized_elemwise_mul(const Symbol& lhs, const Symbol& rhs, const Symbol& lhs_min, const Symbol& lhs_max, const Symbol& rhs_min, const Symbol& rhs_max, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt, bool enable_float_output = false) {
+  return contrib::quantized_elemwise_mul(std::string(), lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max, min_calib_range, max_calib_range, enable_float_output);
+}
+// Rows of an int8 weight by their numbers, moved into the range of rows that there are.
+inline Symbol quantized_embedding(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& min_weight, const Symbol& max_weight, int input_dim, int output_dim, ContribQuantizedEmbeddingDtype dtype = ContribQuantizedEmbeddingDtype::kFloat32, bool sparse_grad = false) {
+  return detail::Composed("_contrib_quantized_embedding").input("data", data).input("weight", weight).input("min_weight", min_weight).input("max_weight", max_weight).set("input_dim", input_dim).set("output_dim", output_dim).set("dtype", dtype, ContribQuantizedEmbeddingDtype::kFloat32).set("sparse_grad", sparse_grad, false).make(symbol_name);
+}
+inline Symbol quantized_embedding(const Symbol& data, const Symbol& weight, const Symbol& min_weight, const Symbol& max_weight, int input_dim, int output_dim, ContribQuantizedEmbeddingDtype dtype = ContribQuantizedEmbeddingDtype::kFloat32, bool sparse_grad = false) {
+  return contrib::quantized_embedding(std::string(), data, weight, min_weight, max_weight, input_dim, output_dim, dtype, sparse_grad);
+}
+// Joins all axes but the first; the range stays.
+inline Symbol quantized_flatten(const std::string& symbol_name, const Symbol& data, const Symbol& min_data, const Symbol& max_data) {
+  return detail::Composed("_contrib_quantized_flatten").input("data", data).input("min_data", min_data).input("max_data", max_data).make(symbol_name);
+}
+inline Symbol quantized_flatten(const Symbol& data, const Symbol& min_data, const Symbol& max_data) {
+  return contrib::quantized_flatten(std::string(), data, min_data, max_data);
+}
+// FullyConnected of 8 bits, summed exactly in int32.
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Symbol& min_bias, const Symbol& max_bias, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).input("min_weight", min_weight).input("max_weight", max_weight).input("min_bias", min_bias).input("max_bias", max_bias).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Symbol& min_bias, const Symbol& max_bias, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias, num_hidden, no_bias, flatten);
+}
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Symbol& min_bias, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).input("min_weight", min_weight).input("max_weight", max_weight).input("min_bias", min_bias).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, const Symbol& min_bias, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, num_hidden, no_bias, flatten);
+}
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).input("min_weight", min_weight).input("max_weight", max_weight).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, const Symbol& max_weight, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, weight, bias, min_data, max_data, min_weight, max_weight, num_hidden, no_bias, flatten);
+}
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).input("min_weight", min_weight).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, const Symbol& min_weight, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, weight, bias, min_data, max_data, min_weight, num_hidden, no_bias, flatten);
+}
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).input("max_data", max_data).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, const Symbol& max_data, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, weight, bias, min_data, max_data, num_hidden, no_bias, flatten);
+}
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).input("weight", weight).input("bias", bias).input("min_data", min_data).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& bias, const Symbol& min_data, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, weight, bias, min_data, num_hidden, no_bias, flatten);
+}
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& bias, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).input("weight", weight).input("bias", bias).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& bias, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, weight, bias, num_hidden, no_bias, flatten);
+}
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).input("weight", weight).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, const Symbol& weight, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, weight, num_hidden, no_bias, flatten);
+}
+inline Symbol quantized_fully_connected(const std::string& symbol_name, const Symbol& data, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return detail::Composed("_contrib_quantized_fully_connected").input("data", data).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).make(symbol_name);
+}
+inline Symbol quantized_fully_connected(const Symbol& data, int num_hidden, bool no_bias = false, bool flatten = true) {
+  return contrib::quantized_fully_connected(std::string(), data, num_hidden, no_bias, flatten);
+}
+// Pooling of 8 bits, by maximum or average; the range stays.
+inline Symbol quantized_pooling(const std::string& symbol_name, const Symbol& data, const Symbol& min_data, const Symbol& max_data, const Shape& kernel = Shape(), ContribQuantizedPoolingPoolType pool_type = ContribQuantizedPoolingPoolType::kMax, bool global_pool = false, bool cudnn_off = false, ContribQuantizedPoolingPoolingConvention pooling_convention = ContribQuantizedPoolingPoolingConvention::kValid, const Shape& stride = Shape(), const Shape& pad = Shape(), const std::optional<int>& p_value = std::nullopt, const std::optional<bool>& count_include_pad = std::nullopt, ContribQuantizedPoolingLayout layout = ContribQuantizedPoolingLayout::kNone) {
+  return detail::Composed("_contrib_quantized_pooling").input("data", data).input("min_data", min_data).input("max_data", max_data).set("kernel", kernel, Shape()).set("pool_type", pool_type, ContribQuantizedPoolingPoolType::kMax).set("global_pool", global_pool, false).set("cudnn_off", cudnn_off, false).set("pooling_convention", pooling_convention, ContribQuantizedPoolingPoolingConvention::kValid).set("stride", stride, Shape()).set("pad", pad, Shape()).set("p_value", p_value).set("count_include_pad", count_include_pad).set("layout", layout, ContribQuantizedPoolingLayout::kNone).make(symbol_name);
+}
+inline Symbol quantized_pooling(const Symbol& data, const Symbol& min_data, const Symbol& max_data, const Shape& kernel = Shape(), ContribQuantizedPoolingPoolType pool_type = ContribQuantizedPoolingPoolType::kMax, bool global_pool = false, bool cudnn_off = false, ContribQuantizedPoolingPoolingConvention pooling_convention = ContribQuantizedPoolingPoolingConvention::kValid, const Shape& stride = Shape(), const Shape& pad = Shape(), const std::optional<int>& p_value = std::nullopt, const std::optional<bool>& count_include_pad = std::nullopt, ContribQuantizedPoolingLayout layout = ContribQuantizedPoolingLayout::kNone) {
+  return contrib::quantized_pooling(std::string(), data, min_data, max_data, kernel, pool_type, global_pool, cudnn_off, pooling_convention, stride, pad, p_value, count_include_pad, layout);
+}
+// An LSTM whose input comes as uint8, x * data_scale + data_shift.
+inline Symbol quantized_rnn(const std::string& symbol_name, const Symbol& data, const Symbol& parameters, const Symbol& state, const Symbol& state_cell, const Symbol& data_scale, const Symbol& data_shift, int state_size, int num_layers, ContribQuantizedRnnMode mode, bool bidirectional = false, mx_float p = 0.0f, bool state_outputs = false, const std::optional<int>& projection_size = std::nullopt, const std::optional<double>& lstm_state_clip_min = std::nullopt, const std::optional<double>& lstm_state_clip_max = std::nullopt, bool lstm_state_clip_nan = false, bool use_sequence_length = false) {
+  return detail::Composed("_contrib_quantized_rnn").input("data", data).input("parameters", parameters).input("state", state).input("state_cell", state_cell).input("data_scale", data_scale).input("data_shift", data_shift).set("state_size", state_size).set("num_layers", num_layers).set("mode", mode).set("bidirectional", bidirectional, false).set("p", p, 0.0f).set("state_outputs", state_outputs, false).set("projection_size", projection_size).set("lstm_state_clip_min", lstm_state_clip_min).set("lstm_state_clip_max", lstm_state_clip_max).set("lstm_state_clip_nan", lstm_state_clip_nan, false).set("use_sequence_length", use_sequence_length, false).make(symbol_name);
+}
+inline Symbol quantized_rnn(const Symbol& data, const Symbol& parameters, const Symbol& state, const Symbol& state_cell, const Symbol& data_scale, const Symbol& data_shift, int state_size, int num_layers, ContribQuantizedRnnMode mode, bool bidirectional = false, mx_float p = 0.0f, bool state_outputs = false, const std::optional<int>& projection_size = std::nullopt, const std::optional<double>& lstm_state_clip_min = std::nullopt, const std::optional<double>& lstm_state_clip_max = std::nullopt, bool lstm_state_clip_nan = false, bool use_sequence_length = false) {
+  return contrib::quantized_rnn(std::string(), data, parameters, state, state_cell, data_scale, data_shift, state_size, num_layers, mode, bidirectional, p, state_outputs, projection_size, lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan, use_sequence_length);
+}
+// Turns int32 into 8 bits.
+inline Symbol requantize(const std::string& symbol_name, const Symbol& data, const Symbol& min_range, const Symbol& max_range, ContribRequantizeOutType out_type = ContribRequantizeOutType::kInt8, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return detail::Composed("_contrib_requantize").input("data", data).input("min_range", min_range).input("max_range", max_range).set("out_type", out_type, ContribRequantizeOutType::kInt8).set("min_calib_range", min_calib_range).set("max_calib_range", max_calib_range).make(symbol_name);
+}
+inline Symbol requantize(const Symbol& data, const Symbol& min_range, const Symbol& max_range, ContribRequantizeOutType out_type = ContribRequantizeOutType::kInt8, const std::optional<mx_float>& min_calib_range = std::nullopt, const std::optional<mx_float>& max_calib_range = std::nullopt) {
+  return contrib::requantize(std::string(), data, min_range, max_range, out_type, min_calib_range, max_calib_range);
 }
 // Rounds to the nearest integer; the gradient passes as it is (straight-through estimator).
 inline Symbol round_ste(const std::string& symbol_name, const Symbol& data) {

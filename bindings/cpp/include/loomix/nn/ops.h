@@ -2292,6 +2292,13 @@ inline Array box_nms(const Array& data, const ContribBoxNmsParams& params = {}) 
 inline Array box_non_maximum_suppression(const Array& data, const ContribBoxNmsParams& params = {}) {
   return detail::Call("_contrib_box_nms").in(data).give("overlap_thresh", params.overlap_thresh).give("valid_thresh", params.valid_thresh).give("topk", params.topk).give("coord_start", params.coord_start).give("score_index", params.score_index).give("id_index", params.id_index).give("background_id", params.background_id).give("force_suppress", params.force_suppress).give("in_format", params.in_format).give("out_format", params.out_format).run();
 }
+// The threshold at which a histogram loses least (by divergence) when values beyond are cut off and the rest is told apart by so many steps.
+struct ContribCalibrateEntropyParams {
+  std::optional<int64_t> num_quantized_bins = {};  // 255
+};
+inline Arrays calibrate_entropy(const Array& hist, const Array& hist_edges, const ContribCalibrateEntropyParams& params = {}) {
+  return detail::Call("_contrib_calibrate_entropy").in(hist).in(hist_edges).give("num_quantized_bins", params.num_quantized_bins).run_all();
+}
 // Adds s[i] data[..., i] to element h[i] of the output: a random projection.
 struct ContribCountSketchParams {
   std::optional<int64_t> out_dim = {};
@@ -2303,6 +2310,13 @@ inline Array count_sketch(const Array& data, const Array& h, const Array& s, con
 // The connectionist temporal classification loss: the negative logarithm of the probability of all ways to spread a label over time.
 inline Arrays ctc_loss(const Array& data, const Array& label = {}, const Array& data_lengths = {}, const Array& label_lengths = {}, const CTCLossParams& params = {}) {
   return detail::Call("CTCLoss").in(data).in(label).in(data_lengths).in(label_lengths).give("use_data_lengths", params.use_data_lengths).give("use_label_lengths", params.use_label_lengths).give("blank_label", params.blank_label).run_all();
+}
+// Turns whole numbers into the real ones that they stand for.
+struct ContribDequantizeParams {
+  const char* out_type = nullptr;  // float32
+};
+inline Array dequantize(const Array& data, const Array& min_range, const Array& max_range, const ContribDequantizeParams& params = {}) {
+  return detail::Call("_contrib_dequantize").in(data).in(min_range).in(max_range).give("out_type", params.out_type).run();
 }
 // The adjacency matrix of a graph: a 1 for each edge.
 inline Array dgl_adjacency(const Array& data) {
@@ -2439,6 +2453,158 @@ struct ContribQuadraticParams {
 };
 inline Array quadratic(const Array& data, const ContribQuadraticParams& params = {}) {
   return detail::Call("_contrib_quadratic").in(data).give("a", params.a).give("b", params.b).give("c", params.c).run();
+}
+// Turns real numbers of a given range into whole ones.
+struct ContribQuantizeParams {
+  const char* out_type = nullptr;  // int8, uint8
+};
+inline Arrays quantize(const Array& data, const Array& min_range, const Array& max_range, const ContribQuantizeParams& params = {}) {
+  return detail::Call("_contrib_quantize").in(data).in(min_range).in(max_range).give("out_type", params.out_type).run_all();
+}
+// Turns real numbers x into uint8: x * scale + shift, so that the range fills all 256 numbers.
+struct ContribQuantizeAsymParams {
+  std::optional<double> min_calib_range = {};
+  std::optional<double> max_calib_range = {};
+};
+inline Arrays quantize_asym(const Array& data, const ContribQuantizeAsymParams& params = {}) {
+  return detail::Call("_contrib_quantize_asym").in(data).give("min_calib_range", params.min_calib_range).give("max_calib_range", params.max_calib_range).run_all();
+}
+// Turns real numbers into whole ones.
+struct ContribQuantizeV2Params {
+  const char* out_type = nullptr;  // auto, int8, uint8
+  std::optional<double> min_calib_range = {};
+  std::optional<double> max_calib_range = {};
+};
+inline Arrays quantize_v2(const Array& data, const ContribQuantizeV2Params& params = {}) {
+  return detail::Call("_contrib_quantize_v2").in(data).give("out_type", params.out_type).give("min_calib_range", params.min_calib_range).give("max_calib_range", params.max_calib_range).run_all();
+}
+// max(x, 0) of 8 bits; the range stays.
+struct ContribQuantizedActParams {
+  const char* act_type = nullptr;  // relu, sigmoid, softrelu, softsign, tanh
+};
+inline Arrays quantized_act(const Array& data, const Array& min_data, const Array& max_data, const ContribQuantizedActParams& params = {}) {
+  return detail::Call("_contrib_quantized_act").in(data).in(min_data).in(max_data).give("act_type", params.act_type).run_all();
+}
+// Normalises channels of 8 bits by the moving statistics; the range of the output must be calibrated.
+struct ContribQuantizedBatchNormParams {
+  std::optional<double> eps = {};  // 0.0010000000474974513
+  std::optional<double> momentum = {};  // 0.9
+  std::optional<bool> fix_gamma = {};  // True
+  std::optional<bool> use_global_stats = {};  // False
+  std::optional<bool> output_mean_var = {};  // False
+  std::optional<int64_t> axis = {};  // 1
+  std::optional<bool> cudnn_off = {};  // False
+  std::optional<double> min_calib_range = {};
+  std::optional<double> max_calib_range = {};
+};
+inline Arrays quantized_batch_norm(const Array& data, const Array& gamma, const Array& beta, const Array& moving_mean, const Array& moving_var, const Array& min_data, const Array& max_data, const ContribQuantizedBatchNormParams& params = {}) {
+  return detail::Call("_contrib_quantized_batch_norm").in(data).in(gamma).in(beta).in(moving_mean).in(moving_var).in(min_data).in(max_data).give("eps", params.eps).give("momentum", params.momentum).give("fix_gamma", params.fix_gamma).give("use_global_stats", params.use_global_stats).give("output_mean_var", params.output_mean_var).give("axis", params.axis).give("cudnn_off", params.cudnn_off).give("min_calib_range", params.min_calib_range).give("max_calib_range", params.max_calib_range).run_all();
+}
+// Joins arrays of 8 bits, each brought to the range of all.
+struct ContribQuantizedConcatParams {
+  std::optional<int64_t> dim = {};  // 1
+};
+inline Arrays quantized_concat(const Arrays& data, const ContribQuantizedConcatParams& params = {}) {
+  return detail::Call("_contrib_quantized_concat").in(data).set("num_args", static_cast<int64_t>(data.size())).give("dim", params.dim).run_all();
+}
+// Convolution of 8 bits, summed exactly in int32.
+struct ContribQuantizedConvParams {
+  Shape kernel = {};
+  Shape stride = {};
+  Shape dilate = {};
+  Shape pad = {};
+  std::optional<int64_t> num_filter = {};
+  std::optional<int64_t> num_group = {};  // 1
+  std::optional<int64_t> workspace = {};  // 1024
+  std::optional<bool> no_bias = {};  // False
+  const char* cudnn_tune = nullptr;  // fastest, limited_workspace, off
+  std::optional<bool> cudnn_off = {};  // False
+  const char* layout = nullptr;  // NCDHW, NCHW, NCW, NDHWC, NHWC
+};
+inline Arrays quantized_conv(const Array& data, const Array& weight = {}, const Array& bias = {}, const Array& min_data = {}, const Array& max_data = {}, const Array& min_weight = {}, const Array& max_weight = {}, const Array& min_bias = {}, const Array& max_bias = {}, const ContribQuantizedConvParams& params = {}) {
+  return detail::Call("_contrib_quantized_conv").in(data).in(weight).in(bias).in(min_data).in(max_data).in(min_weight).in(max_weight).in(min_bias).in(max_bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).run_all();
+}
+// Adds arrays of 8 bits: int32 whose range is the sum of theirs, or 8 bits in the calibrated range.
+struct ContribQuantizedElemwiseAddParams {
+  std::optional<double> min_calib_range = {};
+  std::optional<double> max_calib_range = {};
+};
+inline Arrays quantized_elemwise_add(const Array& lhs, const Array& rhs, const Array& lhs_min, const Array& lhs_max, const Array& rhs_min, const Array& rhs_max, const ContribQuantizedElemwiseAddParams& params = {}) {
+  return detail::Call("_contrib_quantized_elemwise_add").in(lhs).in(rhs).in(lhs_min).in(lhs_max).in(rhs_min).in(rhs_max).give("min_calib_range", params.min_calib_range).give("max_calib_range", params.max_calib_range).run_all();
+}
+// Multiplies arrays of int8: int32, or int8 in the calibrated range, or float32.
+struct ContribQuantizedElemwiseMulParams {
+  std::optional<double> min_calib_range = {};
+  std::optional<double> max_calib_range = {};
+  std::optional<bool> enable_float_output = {};  // False
+};
+inline Arrays quantized_elemwise_mul(const Array& lhs, const Array& rhs, const Array& lhs_min, const Array& lhs_max, const Array& rhs_min, const Array& rhs_max, const ContribQuantizedElemwiseMulParams& params = {}) {
+  return detail::Call("_contrib_quantized_elemwise_mul").in(lhs).in(rhs).in(lhs_min).in(lhs_max).in(rhs_min).in(rhs_max).give("min_calib_range", params.min_calib_range).give("max_calib_range", params.max_calib_range).give("enable_float_output", params.enable_float_output).run_all();
+}
+// Rows of an int8 weight by their numbers, moved into the range of rows that there are.
+struct ContribQuantizedEmbeddingParams {
+  std::optional<int64_t> input_dim = {};
+  std::optional<int64_t> output_dim = {};
+  const char* dtype = nullptr;  // bfloat16, float16, float32, float64, int32, int64, int8, uint8
+  std::optional<bool> sparse_grad = {};  // False
+};
+inline Arrays quantized_embedding(const Array& data, const Array& weight, const Array& min_weight, const Array& max_weight, const ContribQuantizedEmbeddingParams& params = {}) {
+  return detail::Call("_contrib_quantized_embedding").in(data).in(weight).in(min_weight).in(max_weight).give("input_dim", params.input_dim).give("output_dim", params.output_dim).give("dtype", params.dtype).give("sparse_grad", params.sparse_grad).run_all();
+}
+// Joins all axes but the first; the range stays.
+inline Arrays quantized_flatten(const Array& data, const Array& min_data, const Array& max_data) {
+  return detail::Call("_contrib_quantized_flatten").in(data).in(min_data).in(max_data).run_all();
+}
+// FullyConnected of 8 bits, summed exactly in int32.
+struct ContribQuantizedFullyConnectedParams {
+  std::optional<int64_t> num_hidden = {};
+  std::optional<bool> no_bias = {};  // False
+  std::optional<bool> flatten = {};  // True
+};
+inline Arrays quantized_fully_connected(const Array& data, const Array& weight = {}, const Array& bias = {}, const Array& min_data = {}, const Array& max_data = {}, const Array& min_weight = {}, const Array& max_weight = {}, const Array& min_bias = {}, const Array& max_bias = {}, const ContribQuantizedFullyConnectedParams& params = {}) {
+  return detail::Call("_contrib_quantized_fully_connected").in(data).in(weight).in(bias).in(min_data).in(max_data).in(min_weight).in(max_weight).in(min_bias).in(max_bias).give("num_hidden", params.num_hidden).give("no_bias", params.no_bias).give("flatten", params.flatten).run_all();
+}
+// Pooling of 8 bits, by maximum or average; the range stays.
+struct ContribQuantizedPoolingParams {
+  Shape kernel = {};
+  const char* pool_type = nullptr;  // avg, lp, max, sum
+  std::optional<bool> global_pool = {};  // False
+  std::optional<bool> cudnn_off = {};  // False
+  const char* pooling_convention = nullptr;  // full, same, valid
+  Shape stride = {};
+  Shape pad = {};
+  std::optional<int64_t> p_value = {};
+  std::optional<bool> count_include_pad = {};
+  const char* layout = nullptr;  // NCDHW, NCHW, NCW, NDHWC, NHWC, NWC
+};
+inline Arrays quantized_pooling(const Array& data, const Array& min_data, const Array& max_data, const ContribQuantizedPoolingParams& params = {}) {
+  return detail::Call("_contrib_quantized_pooling").in(data).in(min_data).in(max_data).give("kernel", params.kernel).give("pool_type", params.pool_type).give("global_pool", params.global_pool).give("cudnn_off", params.cudnn_off).give("pooling_convention", params.pooling_convention).give("stride", params.stride).give("pad", params.pad).give("p_value", params.p_value).give("count_include_pad", params.count_include_pad).give("layout", params.layout).run_all();
+}
+// An LSTM whose input comes as uint8, x * data_scale + data_shift.
+struct ContribQuantizedRnnParams {
+  std::optional<int64_t> state_size = {};
+  std::optional<int64_t> num_layers = {};
+  std::optional<bool> bidirectional = {};  // False
+  const char* mode = nullptr;  // gru, lstm, rnn_relu, rnn_tanh
+  std::optional<double> p = {};  // 0.0
+  std::optional<bool> state_outputs = {};  // False
+  std::optional<int64_t> projection_size = {};
+  std::optional<double> lstm_state_clip_min = {};
+  std::optional<double> lstm_state_clip_max = {};
+  std::optional<bool> lstm_state_clip_nan = {};  // False
+  std::optional<bool> use_sequence_length = {};  // False
+};
+inline Arrays quantized_rnn(const Array& data, const Array& parameters, const Array& state, const Array& state_cell, const Array& data_scale, const Array& data_shift, const ContribQuantizedRnnParams& params = {}) {
+  return detail::Call("_contrib_quantized_rnn").in(data).in(parameters).in(state).in(state_cell).in(data_scale).in(data_shift).give("state_size", params.state_size).give("num_layers", params.num_layers).give("bidirectional", params.bidirectional).give("mode", params.mode).give("p", params.p).give("state_outputs", params.state_outputs).give("projection_size", params.projection_size).give("lstm_state_clip_min", params.lstm_state_clip_min).give("lstm_state_clip_max", params.lstm_state_clip_max).give("lstm_state_clip_nan", params.lstm_state_clip_nan).give("use_sequence_length", params.use_sequence_length).run_all();
+}
+// Turns int32 into 8 bits.
+struct ContribRequantizeParams {
+  const char* out_type = nullptr;  // auto, int8, uint8
+  std::optional<double> min_calib_range = {};
+  std::optional<double> max_calib_range = {};
+};
+inline Arrays requantize(const Array& data, const Array& min_range, const Array& max_range, const ContribRequantizeParams& params = {}) {
+  return detail::Call("_contrib_requantize").in(data).in(min_range).in(max_range).give("out_type", params.out_type).give("min_calib_range", params.min_calib_range).give("max_calib_range", params.max_calib_range).run_all();
 }
 // Rounds to the nearest integer; the gradient passes as it is (straight-through estimator).
 inline Array round_ste(const Array& data) {

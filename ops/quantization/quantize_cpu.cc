@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <vector>
+
+#include "engine/parallel_for.h"
+#include "ops/quantization/quantization.h"
+#include "ops/table.h"
+
+namespace loomix::ops {
+
+Range checked_range(float low, float high, const char* who) {
+  LOOMIX_CHECK(std::isfinite(low) && std::isfinite(high) && low <= high, ValueError,
+               "[{}] the range is from {} to {}; expected two finite numbers, the lesser one first.", who,
+               low, high);
+  return {low, high};
+}
+
+namespace {
+
+constexpr int64_t kGrain = 4096;
+
+// One pass; a number that is none, or infinite, spoils the result, which `checked_range` then refuses.
+template <class T>
+Range extent(const T* data, int64_t size) {
+  if (size == 0) return {};
+  float low = static_cast<float>(data[0]), high = low, spoilt = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const auto value = static_cast<float>(data[i]);
+    low = std::min(low, value);
+    high = std::max(high, value);
+    spoilt += value - value;
+  }
+  return {low + spoilt, high + spoilt};
+}
+
+// data * factor + shift, in float32 as MXNet computes.
+template <class From, class To>
+void rescale(const KernelArgs& args, double factor, double shift = 0) {
+  const From* data = args.in[0].as<From>();
+  To* out = args.wanted<To>(0);
+  if (!out) return;
+  const auto by = static_cast<float>(factor), add = static_cast<float>(shift);
+  engine::parallel_for(*args.context, args.out[0].size(), kGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float value = static_cast<float>(data[i]) * by + add;
+      if constexpr (std::is_same_v<To, float>) out[i] = value;
+      else out[i] = to_whole<To>(value);
+    }
+  });
+}
+
+template <class From>
+void to_bytes(const KernelArgs& args, double step, Range range) {
+  const DType type = args.out[0].dtype;
+  dispatch_bytes(type,
+                 [&]<class To>(Type<To>) { rescale<From, To>(args, step * per_step(range.step(type))); });
+}
+
+// What is stated of a range: int8 is symmetric.
+void put_stated(const KernelArgs& args, Range range) {
+  if (args.out[0].dtype == DType::int8) range = {-range.reach(), range.reach()};
+  put_range(args, range);
+}
+
+Range calibrated(const CalibratedRange& p, const char* who) {
+  return checked_range(*p.min_calib_range, *p.max_calib_range, who);
+}
+
+void quantize_cpu(const QuantizeParams&, const KernelArgs& args) {
+  const Range range = range_at(args, 1, "_contrib_quantize");
+  to_bytes<float>(args, 1, range);
+  put_stated(args, range);
+}
+
+void quantize_v2_cpu(const QuantizeV2Params& p, const KernelArgs& args) {
+  constexpr const char* kWho = "_contrib_quantize_v2";
+  if (kByteTypes.contains(args.in[0].dtype)) {
+    const auto most = static_cast<float>(largest_of(args.in[0].dtype));
+    if (args.req[0] != Req::null)
+      std::memcpy(args.out[0].data, args.in[0].data, static_cast<size_t>(args.in[0].size()));
+    put_range(args, p.is_calibrated() ? calibrated(p, kWho)
+                                      : Range{args.in[0].dtype == DType::int8 ? -most : 0, most});
+    return;
+  }
+  const Range range = p.is_calibrated() ? calibrated(p, kWho) : range_of(args.in[0], kWho);
+  to_bytes<float>(args, 1, range);
+  put_stated(args, range);
+}
+
+void quantize_asym_cpu(const QuantizeAsymParams& p, const KernelArgs& args) {
+  constexpr const char* kWho = "_contrib_quantize_asym";
+  const Range range = p.is_calibrated() ? calibrated(p, kWho) : range_of(args.in[0], kWho);
+  const auto scale = static_cast<float>(255 * per_step(range.high - range.low));
+  const float shift = scale > 0 ? 255 - range.high * scale : 0;
+  rescale<float, uint8_t>(args, scale, shift);
+  put_range(args, {scale, shift});
+}
+
+void dequantize_cpu(const DequantizeParams&, const KernelArgs& args) {
+  const DType type = args.in[0].dtype;
+  const double step = range_at(args, 1, "_contrib_dequantize").step(type);
+  if (type == DType::int32) return rescale<int32_t, float>(args, step);
+  dispatch_bytes(type, [&]<class T>(Type<T>) { rescale<T, float>(args, step); });
+}
+
+void requantize_cpu(const QuantizeV2Params& p, const KernelArgs& args) {
+  constexpr const char* kWho = "_contrib_requantize";
+  const double step = range_at(args, 1, kWho).step(DType::int32);
+  Range range;
+  if (p.is_calibrated()) {
+    range = calibrated(p, kWho);
+  } else {
+    const Range found = range_of(args.in[0], kWho);
+    range = {static_cast<float>(found.low * step), static_cast<float>(found.high * step)};
+  }
+  const float reach = range.reach();
+  const bool is_signed = args.out[0].dtype == DType::int8;
+  to_bytes<int32_t>(args, step, range);
+  put_range(args, {is_signed ? -reach : 0, reach});
+}
+
+// ---- the threshold by entropy ----
+
+// The distribution without zeros: these get a little, which the others give.
+bool smooth(std::vector<double>& values) {
+  constexpr double kLittle = 0.0001;
+  const auto zeros = static_cast<double>(std::count(values.begin(), values.end(), 0.0));
+  const double others = static_cast<double>(values.size()) - zeros;
+  if (others == 0) return false;
+  const double given = kLittle * zeros / others;
+  if (given >= 1) return false;
+  for (double& value : values) value += value == 0 ? kLittle : -given;
+  return true;
+}
+
+double divergence_of(const std::vector<double>& p, const std::vector<double>& q) {
+  double all_p = 0, all_q = 0, sum = 0;
+  for (double value : p) all_p += value;
+  for (double value : q) all_q += value;
+  for (size_t i = 0; i < p.size(); ++i) sum += p[i] / all_p * std::log(p[i] / all_p / (q[i] / all_q));
+  return sum;
+}
+
+struct Histogram {
+  std::vector<double> bins;
+  int steps;
+
+  // What is lost with `half` bins at each side of the middle one.
+  double loss(int64_t half) const {
+    const auto count = static_cast<int64_t>(bins.size()), middle = count / 2;
+    const int64_t first = middle - half, last = std::min(middle + half + 1, count), size = last - first;
+    std::vector<double> kept(bins.begin() + first, bins.begin() + last);
+    // The first bin is counted with what is cut off, and is not among what is kept, as in MXNet.
+    kept[0] = 0;
+    std::vector<double> p = kept, q(static_cast<size_t>(size), 0.0);
+    for (int64_t i = 0; i <= first; ++i) p.front() += bins[static_cast<size_t>(i)];
+    for (int64_t i = last; i < count; ++i) p.back() += bins[static_cast<size_t>(i)];
+    const int64_t merged = size / steps;
+    for (int64_t step = 0; step < steps; ++step) {
+      const int64_t begin = step * merged, end = step == steps - 1 ? size : begin + merged;
+      double sum = 0, used = 0;
+      for (int64_t i = begin; i < end; ++i) {
+        sum += kept[static_cast<size_t>(i)];
+        used += kept[static_cast<size_t>(i)] != 0;
+      }
+      for (int64_t i = begin; i < end && used > 0; ++i) {
+        if (p[static_cast<size_t>(i)] != 0) q[static_cast<size_t>(i)] = sum / used;
+      }
+    }
+    if (!smooth(p) || !smooth(q)) return std::numeric_limits<double>::infinity();
+    return divergence_of(p, q);
+  }
+};
+
+void calibrate_entropy_cpu(const EntropyParams& p, const KernelArgs& args) {
+  constexpr const char* kWho = "_contrib_calibrate_entropy";
+  const auto count = args.in[0].size();
+  LOOMIX_CHECK(count % 2 == 1 && count > p.num_quantized_bins, ValueError,
+               "[{}] the histogram has {} bins; expected an odd number, more than num_quantized_bins, {}.",
+               kWho, count, p.num_quantized_bins);
+  Histogram histogram{std::vector<double>(static_cast<size_t>(count)), p.num_quantized_bins};
+  std::vector<double> edges(static_cast<size_t>(count) + 1);
+  const auto read = [&](const TensorView& from, std::vector<double>& to) {
+    dispatch_numeric(from.dtype, kWho, [&]<class T>(Type<T>) {
+      for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<double>(from.as<T>()[i]);
+    });
+  };
+  read(args.in[0], histogram.bins);
+  read(args.in[1], edges);
+  double all = 0;
+  for (double bin : histogram.bins) all += bin;
+  LOOMIX_CHECK(std::isfinite(all) && all > 0, ValueError,
+               "[{}] the histogram counts {} values; expected a finite number above 0.", kWho, all);
+  const int64_t least = p.num_quantized_bins / 2, middle = count / 2;
+  std::vector<double> losses(static_cast<size_t>(middle - least + 1));
+  engine::parallel_for(*args.context, middle - least + 1, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) losses[static_cast<size_t>(i)] = histogram.loss(least + i);
+  });
+  const auto best = std::min_element(losses.begin(), losses.end()) - losses.begin();
+  if (float* out = args.wanted<float>(0))
+    *out = static_cast<float>(edges[static_cast<size_t>(std::min(middle + least + best + 1, count))]);
+  if (float* out = args.wanted<float>(1)) *out = static_cast<float>(losses[static_cast<size_t>(best)]);
+}
+
+}  // namespace
+
+Range range_of(const TensorView& data, const char* who) {
+  Range range;
+  dispatch_numeric(data.dtype, who, [&]<class T>(Type<T>) { range = extent(data.as<T>(), data.size()); });
+  LOOMIX_CHECK(std::isfinite(range.low) && std::isfinite(range.high), ValueError,
+               "[{}] the data has numbers that are infinite or NaN, and so no range.", who);
+  return range;
+}
+
+void kernels_quantize(OpTable& table) {
+  table.kernel<quantize_cpu>("_contrib_quantize", "quantize_cpu");
+  table.kernel<quantize_v2_cpu>("_contrib_quantize_v2", "quantize_v2_cpu");
+  table.kernel<quantize_asym_cpu>("_contrib_quantize_asym", "quantize_asym_cpu");
+  table.kernel<dequantize_cpu>("_contrib_dequantize", "dequantize_cpu");
+  table.kernel<requantize_cpu>("_contrib_requantize", "requantize_cpu");
+  table.kernel<calibrate_entropy_cpu>("_contrib_calibrate_entropy", "calibrate_entropy_cpu");
+}
+
+}  // namespace loomix::ops

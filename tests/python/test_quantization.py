@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mx.contrib.quantization: networks of 8 bits beside the float ones that they were made from."""
+
+import os
+
+import loomix as mx
+import numpy as np
+import pytest
+from loomix.__main__ import main as loomix_main
+from loomix.contrib import quantization
+from loomix.gluon import nn
+
+
+def residual_network():
+    class Block(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.HybridSequential()
+            self.body.add(
+                nn.Conv2D(8, 3, padding=1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"),
+                nn.Conv2D(8, 3, padding=1), nn.BatchNorm(),
+            )  # fmt: skip
+            self.short = nn.Conv2D(8, 1)
+
+        def hybrid_forward(self, F, x):
+            return F.Activation(self.body(x) + self.short(x), act_type="relu")
+
+    net = nn.HybridSequential()
+    net.add(
+        Block(), nn.MaxPool2D(2), nn.Conv2D(6, 3), nn.Activation("relu"), nn.GlobalAvgPool2D(), nn.Dense(4)
+    )
+    net.initialize(mx.init.Xavier())
+    return net
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A network whose normalisations have statistics, examples, and what it says of them."""
+    mx.random.seed(3)
+    net, x = residual_network(), mx.nd.random.normal(shape=(24, 3, 10, 10))
+    for _ in range(4):
+        with mx.autograd.record():
+            net(x)
+    return net, x, net(x).asnumpy()
+
+
+def parts_of(net):
+    sym = net(mx.sym.var("data"))
+    states = set(sym.list_auxiliary_states())
+    values = {name: value.data() for name, value in net.collect_params().items()}
+    return (
+        sym,
+        {name: value for name, value in values.items() if name not in states},
+        {name: value for name, value in values.items() if name in states},
+    )
+
+
+def lost(ours, theirs):
+    return np.sqrt(np.square(ours - theirs).sum() / np.square(theirs).sum())
+
+
+def operators_of(sym):
+    return [node.op for node in quantization.graph.nodes_of(sym)[0] if node.op != "null"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "auto"])
+@pytest.mark.parametrize("mode", ["none", "naive", "entropy"])
+def test_results_are_near(trained, dtype, mode):
+    net, x, expected = trained
+    before = x.asnumpy()
+    ours = quantization.quantize_net(
+        net, dtype, calib_mode=mode, calib_data=mx.io.NDArrayIter(x, batch_size=8), data_shapes=[x.shape]
+    )
+    assert lost(ours(x).asnumpy(), expected) < 0.06
+    assert np.array_equal(x.asnumpy(), before), "calibration writes to the user's data"
+    ours.hybridize()
+    assert lost(ours(x).asnumpy(), expected) < 0.06
+
+
+def test_uint8_where_nothing_is_negative(trained):
+    _, x, _ = trained
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3, activation="relu"), nn.Dense(3, activation="relu"))
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.abs(x)
+    expected = net(x).asnumpy()
+    ours = quantization.quantize_net(net, "uint8", calib_mode="naive", calib_data=[x])
+    assert lost(ours(x).asnumpy(), expected) < 0.03
+
+
+def test_normalisations_and_relus_go_into_their_neighbours(trained):
+    net, x, _ = trained
+    data = mx.io.NDArrayIter(x, batch_size=8)
+    for mode in ("smart", "full"):
+        sym, args, aux = quantization.quantize_model(
+            *parts_of(net), calib_mode="naive", calib_data=data, quantized_dtype="auto", quantize_mode=mode
+        )
+        found = operators_of(sym)
+        assert not {
+            "BatchNorm",
+            "Activation",
+            "Convolution",
+            "FullyConnected",
+            "_contrib_quantized_act",
+        } & set(found)
+        assert found.count("_contrib_quantize_v2") == 1 and found.count("_contrib_dequantize") == 1
+        assert not aux
+        assert all(args[name].dtype == np.int8 for name in args if name.endswith("_quantize"))
+
+
+def test_files_are_a_quarter(trained, tmp_path):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(300, in_units=300))
+    net.initialize(mx.init.Xavier())
+    parts = parts_of(net)
+    _, args, _ = quantization.quantize_model(*parts, calib_mode="none")
+    sizes = []
+    for name, values in (("real", parts[1]), ("whole", args)):
+        mx.nd.save(str(tmp_path / name), values)
+        sizes.append(os.path.getsize(tmp_path / name))
+    assert sizes[1] < 0.26 * sizes[0]
+
+
+def test_symbol_files(trained, tmp_path):
+    net, x, _ = trained
+    made = quantization.quantize_model(
+        *parts_of(net), calib_mode="naive", calib_data=[x], quantized_dtype="auto"
+    )
+    mx.model.save_checkpoint(str(tmp_path / "net"), 0, *made)
+    sym, args, aux = mx.model.load_checkpoint(str(tmp_path / "net"), 0)
+    first, second = (
+        s.bind(mx.cpu(), {**a, "data": x}, aux_states=b, grad_req="null").forward()[0].asnumpy()
+        for s, a, b in (made, (sym, args, aux))
+    )
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("mode", ["naive", "entropy", "customize"])
+def test_by_a_collector(trained, mode):
+    """quantize_graph, the float network with a monitor, calib_graph."""
+    net, x, expected = trained
+
+    class Own(quantization.CalibrationCollector):
+        def collect(self, name, arr):
+            known = self._name(name)
+            if known:
+                most = float(mx.nd.max(mx.nd.abs(arr)).asscalar())
+                self.min_max_dict[known] = (-most, most)
+
+    sym, args, aux = parts_of(net)
+    own = Own() if mode == "customize" else None
+    qsym, qargs, qaux, collector = quantization.quantize_graph(
+        sym, args, aux, calib_mode=mode, quantized_dtype="int8", LayerOutputCollector=own
+    )
+    executor = sym.bind(mx.cpu(), {**args, "data": x}, aux_states=aux, grad_req="null")
+    executor.set_monitor_callback(collector.collect, monitor_all=True)
+    executor.forward(is_train=False)
+    qsym, qargs, qaux = quantization.calib_graph(
+        qsym, qargs, qaux, collector, calib_mode=mode, quantized_dtype="int8"
+    )
+    ours = qsym.bind(mx.cpu(), {**qargs, "data": x}, aux_states=qaux, grad_req="null").forward()[0]
+    assert lost(ours.asnumpy(), expected) < 0.06
+
+
+def test_excluded(trained):
+    net, x, expected = trained
+    sym, args, aux = parts_of(net)
+    name = next(layer.name for layer in sym.get_internals() if "dense" in layer.name and "fwd" in layer.name)
+    report = quantization.QuantizationReport()
+    qsym, qargs, _ = quantization.quantize_model(
+        sym, args, aux, excluded_sym_names=[name], excluded_op_names=["Pooling"], calib_mode="naive", calib_data=[x],
+        report=report,
+    )  # fmt: skip
+    found = operators_of(qsym)
+    assert "FullyConnected" in found and "Pooling" in found and "_contrib_quantized_pooling" not in found
+    kept = {layer.name: layer.kept for layer in report.layers}
+    assert kept[name] == "excluded by name" and "its operator is excluded" in kept.values()
+    text = str(report)
+    assert name in text and "left in float: excluded by name" in text
+    assert report.svg().startswith("<svg") and all(
+        layer.decibels > 20 for layer in report.layers if layer.decibels
+    )
+
+
+def test_from_a_data_loader(trained):
+    net, x, expected = trained
+    loader = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(x, mx.nd.zeros(24)), 8)
+    ours = quantization.quantize_net(net, calib_mode="naive", calib_data=loader, num_calib_examples=16)
+    assert lost(ours(x).asnumpy(), expected) < 0.06
+
+
+@pytest.mark.parametrize("mode", ["naive", "entropy"])
+@pytest.mark.parametrize(
+    "bad, message", [(0.0, "no range|the range of"), (np.nan, "NaN or infinite"), (np.inf, "NaN or infinite")]
+)
+def test_data_without_range(mode, bad, message):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=4))
+    net.initialize()
+    with pytest.raises(ValueError, match=f"({message}).*data|data.*({message})"):
+        quantization.quantize_net(net, calib_mode=mode, calib_data=[mx.nd.full((2, 4), bad)])
+
+
+def test_weight_without_range():
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=2))
+    net.initialize()
+    net[0].weight.set_data(mx.nd.full((3, 2), np.nan))
+    with pytest.raises(ValueError, match="weight of .* has NaN"):
+        quantization.quantize_net(net, calib_mode="none", data_shapes=[(1, 2)])
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        ({"calib_mode": "naive", "calib_data": []}, "calib_data has no batch"),
+        ({"calib_mode": "naive"}, "calib_data must be given"),
+        ({"calib_mode": "best", "calib_data": []}, "calib_mode is 'best'; expected none, naive"),
+        ({"calib_mode": "customize", "calib_data": []}, "needs LayerOutputCollector"),
+        ({"quantized_dtype": "int4"}, "quantized_dtype is 'int4'; expected one of int8"),
+        ({"quantize_mode": "no"}, "quantize_mode is 'no'"),
+        ({"excluded_sym_names": "fc"}, "excluded_sym_names is 'fc'; expected a list"),
+        ({"ctx": [mx.cpu()]}, "expected one context"),
+    ],
+)
+def test_wrong_uses(more, message):
+    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    args = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros(2)}
+    with pytest.raises(ValueError, match=message):
+        quantization.quantize_model(sym, args, {}, **more)
+
+
+def test_layer_without_range():
+    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    args = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros(2)}
+    qsym, qargs, qaux, collector = quantization.quantize_graph(sym, args, {}, calib_mode="naive")
+    with pytest.raises(ValueError, match="no range came for data"):
+        quantization.calib_graph(qsym, qargs, qaux, collector, calib_mode="naive")
+
+
+def test_channel_wise_is_refused():
+    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    with pytest.raises(NotImplementedError, match="channel-wise"):
+        quantization.quantize_model(sym, {}, {}, calib_mode="none", quantize_granularity="channel-wise")
+
+
+def test_command(trained, tmp_path, capsys):
+    net, x, expected = trained
+    sym, args, aux = parts_of(net)
+    mx.model.save_checkpoint(str(tmp_path / "net"), 0, sym, args, aux)
+    np.save(tmp_path / "x.npy", x.asnumpy())
+    command = ["quantize", str(tmp_path / "net"), str(tmp_path / "net8")]
+    more = ["--data", str(tmp_path / "x.npy"), "--mode", "naive", "--svg", str(tmp_path / "a.svg")]
+    assert loomix_main([*command, *more]) == 0
+    assert "error dB" in capsys.readouterr().out and (tmp_path / "a.svg").read_text().startswith("<svg")
+    sym, args, aux = mx.model.load_checkpoint(str(tmp_path / "net8"), 0)
+    ours = sym.bind(mx.cpu(), {**args, "data": x}, aux_states=aux, grad_req="null").forward()[0]
+    assert lost(ours.asnumpy(), expected) < 0.06
+    assert loomix_main(["quantize", str(tmp_path / "none"), str(tmp_path / "net8"), "--mode", "none"]) == 1
+
+
+@pytest.mark.parametrize("kind, most", [("int8", 127), ("uint8", 255)])
+def test_large_sums_are_exact(kind, most):
+    """Products that fill 16 bits, as AVX2's instruction for bytes would cut off; odd shapes, groups, dilation."""
+    array, number = mx.nd.array, mx.nd.array([1.0])
+    x = np.full((2, 6, 9, 7), most)
+    w = np.where(np.arange(4 * 3 * 3 * 3).reshape(4, 3, 3, 3) % 5 == 0, -127, 127)
+    attrs = {
+        "kernel": (3, 3),
+        "num_filter": 4,
+        "num_group": 2,
+        "dilate": (2, 1),
+        "pad": (1, 2),
+        "no_bias": True,
+    }
+    expected = mx.nd.Convolution(array(x, dtype="float64"), array(w, dtype="float64"), **attrs).asnumpy()
+    ranges = {"min_data": -number, "max_data": number, "min_weight": -number, "max_weight": number}
+    ours = mx.nd.contrib.quantized_conv(array(x, dtype=kind), array(w, dtype="int8"), **ranges, **attrs)[0]
+    assert np.array_equal(ours.asnumpy(), expected)
+    x, w = np.full((3, 1000), most), np.where(np.arange(7000).reshape(7, 1000) % 3, 127, -127)
+    ours = mx.nd.contrib.quantized_fully_connected(
+        array(x, dtype=kind), array(w, dtype="int8"), **ranges, num_hidden=7, no_bias=True
+    )[0]
+    assert np.array_equal(ours.asnumpy(), x @ w.T)
+
+
+def test_recurrent_network():
+    random = np.random.RandomState(1)
+    x = mx.nd.array(random.uniform(-1, 1, (5, 2, 6)))
+    attrs = {"state_size": 4, "num_layers": 2, "mode": "lstm", "bidirectional": True, "state_outputs": True}
+    size = 2 * (16 * (6 + 4) + 16 * (8 + 4)) + 4 * 2 * 16
+    parameters = mx.nd.array(random.uniform(-0.5, 0.5, size))
+    state, cell = mx.nd.zeros((4, 2, 4)), mx.nd.zeros((4, 2, 4))
+    whole, scale, shift = mx.nd.contrib.quantize_asym(x)
+    ours = mx.nd.contrib.quantized_rnn(whole, parameters, state, cell, scale, shift, **attrs)
+    for mine, expected in zip(ours, mx.nd.RNN(x, parameters, state, cell, **attrs)):
+        assert np.abs(mine.asnumpy() - expected.asnumpy()).max() < 0.01
+    with pytest.raises(NotImplementedError, match="LSTM"):
+        mx.nd.contrib.quantized_rnn(whole, parameters, state, cell, scale, shift, **{**attrs, "mode": "gru"})
+
+
+@pytest.mark.parametrize("ends", [(1.0, -1.0), (np.nan, 1.0), (0.0, np.inf)])
+def test_operators_refuse_what_is_no_range(ends):
+    low, high = (mx.nd.array([end]) for end in ends)
+    with pytest.raises(ValueError, match="expected two finite numbers"):
+        mx.nd.contrib.quantize(mx.nd.ones((2,)), low, high)[0].asnumpy()
+
+
+def test_all_zero_data_stays_zero():
+    for kind in ("int8", "uint8"):
+        whole, low, high = mx.nd.contrib.quantize_v2(mx.nd.zeros((3,)), out_type=kind)
+        assert not mx.nd.contrib.dequantize(whole, low, high).asnumpy().any()
