@@ -38,7 +38,7 @@ def main():
     print("by hand:", weight.reshape(-1), bias)
     net = nn.Dense(1)
     lesson.train(net, gluon.loss.L2Loss(), batches, args, "sgd", learning_rate=0.1)
-    print("layer:  ", net.weight.data().reshape(-1), net.bias.data())
+    print("layer:  ", *(param.data().reshape(-1) for param in net.collect_params().values()))
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ class ParameterDict:
     @staticmethod
     def _reconcile(param: Parameter, key: str, value: Any) -> None:
         """Checks what is asked of a parameter that exists, and fills in what is not known of it."""
-        current = param._shape if key == "shape" else getattr(param, key, None)
+        current: Any = param._shape if key == "shape" else getattr(param, key, None)
         if current is None:
             setattr(param, key, value)
             return

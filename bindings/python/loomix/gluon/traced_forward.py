@@ -104,9 +104,7 @@ class TracedForward:
         block = self._block
         if any(param._deferred_init for param in block._reg_params.values()):
             block._infer_own_shapes(_join(key[0], iter(leaves)))
-        given = [
-            leaf.copy() for leaf in leaves
-        ]  # so that nothing else that forward reads is in the same memory
+        given = [leaf.copy() for leaf in leaves]  # nothing else that forward reads is in the same memory
         trace = _core.Trace()
         names = ["data"] if len(leaves) == 1 else [f"data{i}" for i in range(len(leaves))]
         inputs = [symbol.var(item) for item in names]
@@ -127,7 +125,7 @@ class TracedForward:
             graph = symbol.Symbol(trace.group(out_leaves))
         compiled = self._compile(graph, names, trace, out_form)
         self._check_shapes(graph, compiled, given, out_leaves)
-        block._graph = inputs, graph
+        block._graph = [*inputs], graph
         block._cached = compiled.graph
         block._constants = trace.constants()
         if len(self._graphs) >= _MOST_GRAPHS:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as _onp
 
 from . import _fallback, multiarray
+from ._base import no_such_name
 from .multiarray import array as array
 from .multiarray import ndarray as ndarray
 
@@ -58,10 +59,4 @@ __all__ = [  # noqa: PLE0604 - made of the tables
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    import difflib
-
-    near = difflib.get_close_matches(name, FUNCTIONS, 3, 0.7)
-    hint = f"; the nearest are {', '.join(near)}" if near else ""
-    raise AttributeError(f"module 'loomix.numpy' has no attribute {name!r}{hint}")
+    raise no_such_name("loomix.numpy", name, FUNCTIONS)

@@ -6,13 +6,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from .. import _core
 from ..base import MXNetTypeError, MXNetValueError
 from ..context import Context, as_context, current_context
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _BFLOAT16 = "bfloat16"
 FLOATS = ("float16", _BFLOAT16, "float32", "float64")
@@ -31,6 +34,21 @@ class _Operators:
 
 
 F: Any = _Operators()
+
+
+def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """What a module of tables answers to a name that it has not.
+
+    >>> no_such_name("loomix.numpy", "aranje", ["arange", "zeros"])
+    AttributeError("module 'loomix.numpy' has no attribute 'aranje'; the nearest are arange")
+    """
+    if name.startswith("__"):  # asked for by those who look into modules
+        return AttributeError(name)
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 3, 0.7)
+    hint = f"; the nearest are {', '.join(near)}" if near else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
 
 def is_array(value: Any) -> bool:

@@ -16,7 +16,7 @@ from ..context import gpu_memory_info as gpu_memory_info
 from ..context import num_gpus as num_gpus
 from ..ndarray import waitall as waitall
 from ..numpy import _search
-from ..numpy._base import F, asarray, cast, row_major
+from ..numpy._base import F, asarray, cast, no_such_name, row_major
 from ..random import seed as seed
 from ..util import get_cuda_compute_capability as get_cuda_compute_capability
 from ..util import is_np_array as is_np_array
@@ -191,3 +191,7 @@ def to_dlpack_for_read(data: Any) -> Any:
 def to_dlpack_for_write(data: Any) -> Any:
     """A DLPack capsule over the array once nothing reads or writes it."""
     return data.to_dlpack_for_write()
+
+
+def __getattr__(name: str) -> Any:
+    raise no_such_name("loomix.numpy_extension", name, FUNCTIONS)
