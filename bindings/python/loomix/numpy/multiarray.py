@@ -44,13 +44,15 @@ if TYPE_CHECKING:
             _operator
         )
         __truediv__ = __rtruediv__ = __itruediv__ = __floordiv__ = __rfloordiv__ = __ifloordiv__ = _operator
-        __mod__ = __rmod__ = __imod__ = __matmul__ = __rmatmul__ = __imatmul__ = _operator
+        __mod__ = __rmod__ = __imod__ = __imatmul__ = _operator
         __pow__ = __rpow__ = _operator  # type: ignore[assignment]
         __and__ = __rand__ = __iand__ = __or__ = __ror__ = __ior__ = __xor__ = __rxor__ = __ixor__ = _operator
         __lshift__ = __rlshift__ = __ilshift__ = __rshift__ = __rrshift__ = __irshift__ = _operator
         __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _comparison  # type: ignore[assignment]
         __hash__ = NDArray.__hash__
 
+        def __matmul__(self, other: Any) -> ndarray: ...
+        def __rmatmul__(self, other: Any) -> ndarray: ...
         def __neg__(self) -> ndarray: ...
         def __abs__(self) -> ndarray: ...
         def __getitem__(self, key: Any) -> ndarray: ...
