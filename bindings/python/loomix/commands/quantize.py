@@ -52,8 +52,9 @@ def main(command: str, arguments: Sequence[str]) -> int:
                 parser.error(f"--mode {options.mode} needs --data")
             values = np.load(options.data)
             data = NDArrayIter({options.input: values}, batch_size=min(options.batch, max(len(values), 1)))
+        symbol, weights, states = load_checkpoint(options.source, options.epoch)
         made = quantize_model(
-            *load_checkpoint(options.source, options.epoch),
+            symbol, weights, states,
             data_names=(options.input,), calib_mode=options.mode, calib_data=data, num_calib_examples=options.examples,
             quantized_dtype=options.dtype, excluded_sym_names=options.exclude,
             excluded_op_names=options.exclude_operator, report=report,

@@ -95,6 +95,10 @@ def _quantize_params(qsym: Symbol, params: dict[str, NDArray]) -> dict[str, NDAr
     return found
 
 
+def _input_names(iterator: Any) -> list[str]:
+    return [desc[0] for desc in iterator.provide_data]
+
+
 class _Batches:
     """Batches of a DataIter, a DataLoader, or anything that gives arrays: lists of data, by the names of the inputs."""
 
@@ -104,7 +108,7 @@ class _Batches:
     def __iter__(self) -> Any:
         if isinstance(self.data, DataIter):
             self.data.reset()
-            names = [desc[0] for desc in self.data.provide_data]
+            names = _input_names(self.data)
             for batch in self.data:
                 yield dict(zip(names, batch.data)), batch.data[0].shape[0] - (batch.pad or 0)
             return
@@ -168,9 +172,10 @@ def _fill(report: Any, rounded: Rounded, ranges: Any, samples: Any, dtype: str) 
             report.layers.append(LayerReport(node.name, kept=rounded.left[node.name]))
         elif node.name in rounded.layers:
             value = rounded.layers[node.name]
-            entry = LayerReport(
-                node.name, tuple(float(end) for end in ranges[value]) if value in ranges else None
-            )
+            entry = LayerReport(node.name)
+            if value in ranges:
+                low, high = ranges[value]
+                entry.range = float(low), float(high)
             if entry.range and value in samples:
                 entry.decibels = decibels(samples[value], *entry.range, dtype)
             elif value in rounded.wanted:
@@ -447,14 +452,13 @@ def quantize_net_v2(
     from ... import symbol
     from ...gluon import SymbolBlock
 
-    inputs = len(data_shapes) if data_shapes else 1
     if isinstance(calib_data, DataIter):
-        inputs = len(calib_data.provide_data)
+        names = _input_names(calib_data)
     elif calib_data is None and data_shapes is None:
         raise ValueError("[quantization] either calib_data or data_shapes must be given.")
-    names = ["data"] if inputs == 1 else [f"data{i}" for i in range(inputs)]
-    if isinstance(calib_data, DataIter):
-        names = [desc[0] for desc in calib_data.provide_data]
+    else:
+        inputs = len(data_shapes) if data_shapes else 1
+        names = ["data"] if inputs == 1 else [f"data{i}" for i in range(inputs)]
     data = [symbol.var(name) for name in names]
     outputs = network(*data)
     sym = Group(list(outputs)) if isinstance(outputs, (list, tuple)) else outputs

@@ -33,7 +33,8 @@ class Node:
 
 def nodes_of(symbol: Symbol) -> tuple[list[Node], list[Any]]:
     """The nodes in order of execution, and the outputs as (node, output)."""
-    data, nodes = json.loads(symbol.tojson()), []
+    data = json.loads(symbol.tojson())
+    nodes: list[Node] = []
     for entry in data["nodes"]:
         attrs = entry.get("attrs", entry.get("attr", entry.get("param")))
         node = Node(entry["op"], entry["name"], attrs, [(nodes[i[0]], i[1]) for i in entry["inputs"]])
