@@ -427,7 +427,7 @@ def quantize_net_v2(
     logger: Any = None,
     report: QuantizationReport | None = None,
 ) -> SymbolBlock:
-    """A Gluon block of 8 bits.
+    """A Gluon block of 8 bits. The other parameters are those of :func:`quantize_model`.
 
     Parameters
     ----------
@@ -437,8 +437,6 @@ def quantize_net_v2(
         Layers whose names contain one of these stay in float, too.
     data_shapes : list
         Shapes of the inputs, where there is no `calib_data`; only their number is used.
-
-    The other parameters are those of :func:`quantize_model`.
 
     Examples
     --------
