@@ -74,6 +74,7 @@ def plot(losses, path):
     figure, axis = plt.subplots(figsize=(4.5, 3.5))
     axis.plot(range(1, len(losses) + 1), losses, marker="o")
     axis.set_xlabel("epoch")
+    axis.xaxis.get_major_locator().set_params(integer=True)
     axis.set_ylabel("loss")
     figure.tight_layout()
     figure.savefig(path)
