@@ -136,6 +136,41 @@ T pool_at(const PoolGeometry& g, const T* data, const int64_t* place, const int6
   return count > 0 ? to_whole<T>(static_cast<float>(sum) / static_cast<float>(count)) : T(0);
 }
 
+constexpr int64_t kWidestRow = 4096;
+
+// The part of an axis that window i covers.
+struct Window {
+  int64_t begin, end;
+  Window(const PoolGeometry& g, int axis, int64_t i) {
+    const int64_t first = i * g.stride[axis] - g.pad[axis];
+    begin = std::max<int64_t>(first, 0);
+    end = std::min(first + g.kernel[axis], g.in[axis]);
+  }
+};
+
+// Maxima of a plane whose rows are contiguous: first down the columns, by vectors, then along the row.
+template <class T>
+void largest_of_plane(const PoolGeometry& g, const T* plane, T* out) {
+  T columns[kWidestRow];
+  const int64_t width = g.in[2];
+  for (int64_t z = 0; z < g.out[0]; ++z)
+    for (int64_t y = 0; y < g.out[1]; ++y, out += g.out[2]) {
+      std::fill_n(columns, width, std::numeric_limits<T>::lowest());
+      const Window depth(g, 0, z), height(g, 1, y);
+      for (int64_t d = depth.begin; d < depth.end; ++d)
+        for (int64_t h = height.begin; h < height.end; ++h) {
+          const T* const row = plane + (d * g.in[1] + h) * width;
+          for (int64_t w = 0; w < width; ++w) columns[w] = std::max(columns[w], row[w]);
+        }
+      for (int64_t x = 0; x < g.out[2]; ++x) {
+        T most = std::numeric_limits<T>::lowest();
+        const Window span(g, 2, x);
+        for (int64_t w = span.begin; w < span.end; ++w) most = std::max(most, columns[w]);
+        out[x] = most;
+      }
+    }
+}
+
 void pass_range(const KernelArgs& args, const char* who) { put_range(args, range_at(args, 1, who)); }
 
 void quantized_pooling_cpu(const PoolingParams& p, const KernelArgs& args) {
@@ -143,9 +178,16 @@ void quantized_pooling_cpu(const PoolingParams& p, const KernelArgs& args) {
   if (args.req[0] == Req::null) return;
   const PoolGeometry g(p, args.in[0].shape);
   const Steps from(g.channels, g.in, g.channels_last), to(g.channels, g.out, g.channels_last);
+  const bool is_max = p.pool_type == PoolType::max;
   dispatch_bytes(args.in[0].dtype, [&]<class T>(Type<T>) {
     const T* data = args.in[0].as<T>();
     T* out = args.out[0].mutable_as<T>();
+    if (is_max && !g.channels_last && g.in[2] <= kWidestRow) {
+      return parallel_for(*args.context, g.batch * g.channels, 4, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          largest_of_plane(g, data + i * g.in_size(), out + i * g.out_size());
+      });
+    }
     parallel_for(*args.context, g.batch * g.channels, 4, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t image = i / g.channels, channel = i % g.channels;
@@ -156,8 +198,7 @@ void quantized_pooling_cpu(const PoolingParams& p, const KernelArgs& args) {
           for (place[1] = 0; place[1] < g.out[1]; ++place[1])
             for (place[2] = 0; place[2] < g.out[2]; ++place[2])
               rows[place[0] * to.place[0] + place[1] * to.place[1] + place[2] * to.place[2]] =
-                  pool_at(g, plane, place, from.place, p.pool_type == PoolType::max,
-                          p.count_include_pad.value_or(true));
+                  pool_at(g, plane, place, from.place, is_max, p.count_include_pad.value_or(true));
       }
     });
   });

@@ -310,3 +310,23 @@ def test_all_zero_data_stays_zero():
     for kind in ("int8", "uint8"):
         whole, low, high = mx.nd.contrib.quantize_v2(mx.nd.zeros((3,)), out_type=kind)
         assert not mx.nd.contrib.dequantize(whole, low, high).asnumpy().any()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize(
+    "shape, options",
+    [
+        ((2, 3, 11, 13), {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}),
+        ((2, 3, 11, 13), {"kernel": (5, 2), "stride": (1, 3), "pad": (2, 0), "pooling_convention": "full"}),
+        ((1, 2, 3, 5000), {"kernel": (2, 3)}),  # wider than what rows are kept of
+    ],
+)
+def test_maxima_of_8_bits_are_those_of_floats(shape, options, dtype):
+    low, high = (0, 256) if dtype == "uint8" else (-127, 128)
+    data = mx.nd.array(np.random.RandomState(3).randint(low, high, shape), dtype=dtype)
+    ranges = mx.nd.array([-1]), mx.nd.array([1])
+    ours = mx.nd.contrib.quantized_pooling(data, *ranges, pool_type="max", **options)[0]
+    assert ours.dtype == np.dtype(dtype).type
+    np.testing.assert_array_equal(
+        ours.asnumpy(), mx.nd.Pooling(data.astype("float32"), pool_type="max", **options).asnumpy()
+    )
