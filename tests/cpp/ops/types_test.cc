@@ -48,6 +48,12 @@ const std::map<std::string, Sample>& special_samples() {
       {"_linalg_potrf", {{Shape{2, 1, 1}}, {}}},  // of ones, larger matrices have no such factor
       {"_linalg_inverse", {{Shape{2, 1, 1}}, {}}},
       {"_linalg_solve", {{Shape{2, 1, 1}, Shape{2, 1, 3}}, {}}},
+      {"_contrib_quantized_pooling", {{image, Shape{1}, Shape{1}}, {{"kernel", "(2, 2)"}}}},
+      {"_contrib_quantized_concat", {{image, Shape{1}, Shape{1}}, {{"num_args", "1"}}}},
+      {"_contrib_quantized_batch_norm",
+       {{image, Shape{4}, Shape{4}, Shape{4}, Shape{4}, Shape{1}, Shape{1}},
+        {{"min_calib_range", "-1"}, {"max_calib_range", "1"}}}},
+      {"_contrib_calibrate_entropy", {{Shape{9}, Shape{10}}, {{"num_quantized_bins", "3"}}}},
       {"CTCLoss", {{Shape{3, 2, 4}, Shape{2, 2}}, {}}},
       {"_backward_CTCLoss", {{Shape{2}, Shape{3, 2, 4}}, {}}},
       {"_backward_SequenceLast", {{Shape{3}, Shape{2, 3}}, {}}},

@@ -15,8 +15,11 @@ namespace {
 struct Triangle {
   const float* a;
   int64_t n, lda;
-  bool lower, transpose;
-  float at(int64_t i, int64_t j) const { return transpose ? a[j * lda + i] : a[i * lda + j]; }
+  bool lower, transpose, unit;  // unit: the diagonal counts as ones, whatever is there
+  float at(int64_t i, int64_t j) const {
+    if (unit && i == j) return 1;
+    return transpose ? a[j * lda + i] : a[i * lda + j];
+  }
   bool is_lower() const { return lower != transpose; }
 };
 
@@ -43,11 +46,12 @@ void solve_line(const Triangle& t, float alpha, float* x, int64_t step) {
 }
 
 template <class Line>
-void each_line(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, int64_t m, int64_t n, const float* a,
-               int64_t lda, float* b, int64_t ldb, Line&& line) {
+void each_line(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG diagonal, int64_t m,
+               int64_t n, const float* a, int64_t lda, float* b, int64_t ldb, Line&& line) {
   const bool left = side == CblasLeft;
   // X op(A) is op(A)^T X^T: its lines are rows.
-  const Triangle t{a, left ? m : n, lda, uplo == CblasLower, left == (ta == CblasTrans)};
+  const Triangle t{
+      a, left ? m : n, lda, uplo == CblasLower, left == (ta == CblasTrans), diagonal == CblasUnit};
   for (int64_t i = 0; i < (left ? n : m); ++i) line(t, b + i * (left ? 1 : ldb), left ? ldb : 1);
 }
 
@@ -65,15 +69,15 @@ void cblas_sgemv(CBLAS_ORDER, CBLAS_TRANSPOSE ta, blasint rows, blasint columns,
   best_loops<BlasLoops>().gemv(ta == CblasTrans, rows, columns, alpha, a, lda, x, beta, y);
 }
 
-void cblas_strmm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m,
-                 blasint n, float alpha, const float* a, blasint lda, float* b, blasint ldb) {
-  each_line(side, uplo, ta, m, n, a, lda, b, ldb,
+void cblas_strmm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG diagonal,
+                 blasint m, blasint n, float alpha, const float* a, blasint lda, float* b, blasint ldb) {
+  each_line(side, uplo, ta, diagonal, m, n, a, lda, b, ldb,
             [alpha](const Triangle& t, float* x, int64_t step) { multiply_line(t, alpha, x, step); });
 }
 
-void cblas_strsm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG, blasint m,
-                 blasint n, float alpha, const float* a, blasint lda, float* b, blasint ldb) {
-  each_line(side, uplo, ta, m, n, a, lda, b, ldb,
+void cblas_strsm(CBLAS_ORDER, CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE ta, CBLAS_DIAG diagonal,
+                 blasint m, blasint n, float alpha, const float* a, blasint lda, float* b, blasint ldb) {
+  each_line(side, uplo, ta, diagonal, m, n, a, lda, b, ldb,
             [alpha](const Triangle& t, float* x, int64_t step) { solve_line(t, alpha, x, step); });
 }
 

@@ -22,7 +22,7 @@ using blasint = int32_t;
 enum CBLAS_ORDER { CblasRowMajor };
 enum CBLAS_TRANSPOSE { CblasNoTrans, CblasTrans };
 enum CBLAS_UPLO { CblasUpper, CblasLower };
-enum CBLAS_DIAG { CblasNonUnit };
+enum CBLAS_DIAG { CblasNonUnit, CblasUnit };
 enum CBLAS_SIDE { CblasLeft, CblasRight };
 
 void cblas_sgemm(CBLAS_ORDER, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
