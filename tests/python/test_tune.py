@@ -252,10 +252,17 @@ def test_a_commands_result_counts_though_its_worker_was_killed(tmp_path, monkeyp
 
 
 def test_two_workers_are_busy_to_the_end(tmp_path):
-    tune.search(timed, X, trials=32, workers=2, folder=tmp_path)
-    spans = [json.loads(p.read_text()) for p in tmp_path.glob("trials/*/span.json")]
-    ideal = sum(end - begin for begin, end in spans) / 2
-    assert max(s[1] for s in spans) - min(s[0] for s in spans) <= 1.25 * ideal  # 1.05 on a quiet machine
+    beside_ideal = []
+    for attempt in range(
+        3
+    ):  # other work on the machine makes a search longer; rounds would make all three longer
+        tune.search(timed, X, trials=32, workers=2, folder=tmp_path / str(attempt))
+        spans = [json.loads(p.read_text()) for p in (tmp_path / str(attempt)).glob("trials/*/span.json")]
+        ideal = sum(end - begin for begin, end in spans) / 2
+        beside_ideal.append((max(s[1] for s in spans) - min(s[0] for s in spans)) / ideal)
+        if beside_ideal[-1] <= 1.25:  # 1.05 on a quiet machine
+            return
+    pytest.fail(f"a search takes {beside_ideal} times as long as two workers that are always busy")
 
 
 def timed(trial):
