@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/log.h"
 
 namespace loomix::comm {
 namespace {
@@ -14,19 +13,10 @@ constexpr auto kAwake = std::chrono::microseconds(50);  // after something happe
 constexpr auto kAwakeBusy =
     std::chrono::milliseconds(2);  // while bodies are on the way, which nobody tells of
 constexpr size_t kMadeKept = 256;
-constexpr int kAsksInDeadline = 4;
-
-double in_seconds(GroupClock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 uint64_t mix(uint64_t hash, uint64_t value) {  // FNV-1a, by 8 bytes
   for (int i = 0; i < 8; ++i) hash = (hash ^ (value >> (8 * i) & 0xff)) * 0x100000001b3ULL;
   return hash;
-}
-
-const char* name_of(CallKind kind) {
-  constexpr const char* kNames[] = {"all_reduce", "reduce_scatter", "broadcast", "all_gather",
-                                    "all_to_all", "barrier",        "send",      "receive"};
-  return kNames[static_cast<size_t>(kind)];
 }
 
 }  // namespace
@@ -38,16 +28,9 @@ struct GroupCore::Head {
   CallSignature what;
 };
 
-std::string CallSignature::to_string() const {
-  switch (kind) {
-    case CallKind::all_reduce:
-    case CallKind::reduce_scatter:
-      return fmt::format("{} ({}) of {} {}", name_of(kind), comm::name_of(reduction), count,
-                         loomix::name_of(dtype));
-    case CallKind::broadcast: return fmt::format("broadcast of {} bytes from rank {}", count, root);
-    case CallKind::all_gather: return fmt::format("all_gather of {} bytes", count);
-    default: return name_of(kind);
-  }
+uint64_t GroupState::calls_made() {
+  const std::lock_guard lock(mutex);
+  return calls;
 }
 
 int GroupState::place_of(int job_rank) const {
@@ -128,7 +111,7 @@ void GroupCore::run() {
 // ---- groups and calls -----------------------------------------------------------------------------------------------
 
 void GroupCore::add(const std::shared_ptr<GroupState>& group) {
-  group->made_by.resize(group->ranks.size());
+  group->progress.resize(group->ranks.size());
   groups_[group->id] = group;
   look_every_ = std::min(look_every_, group->options.deadline / (2 * kAsksInDeadline));
   deadline_ = std::max(deadline_, group->options.deadline);
@@ -161,7 +144,7 @@ void GroupCore::begin(GroupState& group, const std::shared_ptr<GroupCall>& call)
   if (!broken.empty()) return finish(*call, std::make_exception_ptr(NetworkError(broken)));
   if ((call->number & GroupCall::kSingle) == 0) {
     group.under_way[call->number] = call;
-    group.made[call->number] = call->signature;
+    group.made[call->number] = {call->signature, call->text()};
     if (group.made.size() > kMadeKept) group.made.erase(group.made.begin());
     if (const auto told = group.told.find(call->number); told != group.told.end()) {
       const GroupState::Told other = told->second;
@@ -351,12 +334,10 @@ void GroupCore::on_post(int from, std::string&& message) {
   }
   const auto found = groups_.find(head.group);
   if (head.kind == Kind::ask) {
-    uint64_t made = 0;
-    if (found != groups_.end()) {
-      const std::lock_guard lock(found->second->mutex);
-      made = found->second->calls;
-    }
-    return tell(from, Kind::here, head.group, made, {});
+    if (found == groups_.end())
+      return tell(from, Kind::here, head.group, 0, "where it has not made this group");
+    GroupState& asked = *found->second;
+    return tell(from, Kind::here, head.group, asked.calls_made(), doing(asked));
   }
   if (found == groups_.end()) {
     if (head.kind != Kind::here) early_[head.group].emplace_back(from, std::move(message));
@@ -366,7 +347,11 @@ void GroupCore::on_post(int from, std::string&& message) {
   GroupState& group = *keep;
   const int rank = group.place_of(from);
   if (rank < 0) return;
-  if (head.kind == Kind::here) group.made_by[static_cast<size_t>(rank)] = head.call;
+  if (head.kind == Kind::here) {
+    GroupState::Progress& progress = group.progress[static_cast<size_t>(rank)];
+    progress.made = std::max(progress.made, head.call);
+    progress.doing = rest;
+  }
   if (head.kind == Kind::broken) {
     fail(std::string(rest));
     break_up(group, std::string(rest), false);
@@ -379,7 +364,11 @@ void GroupCore::on_body(GroupState& group, int from, const Head& head, std::stri
     const std::lock_guard lock(group.mutex);
     if (!group.broken.empty()) return;
   }
-  if ((head.call & GroupCall::kSingle) == 0 && !agree(group, from, head.call, head.what)) return;
+  if ((head.call & GroupCall::kSingle) == 0 &&
+      !agree(group, from, head.call,
+             {head.what,
+              std::string(head.what.kind == CallKind::announce ? rest.substr(0, rest.find('\0')) : "")}))
+    return;
   GroupState::Body body{head.bytes, head.number, std::string(rest)};
   const GroupState::Key key{from, head.call, head.part};
   const auto place = group.places.find(key);
@@ -391,104 +380,6 @@ void GroupCore::on_body(GroupState& group, int from, const Head& head, std::stri
   place->second.pop_front();
   if (place->second.empty()) group.places.erase(place);
   meet(group, from, std::move(body), std::move(first));
-}
-
-// Whether rank `from` made the same call as this one, as far as it is known; if not, the group is broken.
-bool GroupCore::agree(GroupState& group, int from, uint64_t call, const CallSignature& what) {
-  uint64_t& by = group.made_by[static_cast<size_t>(from)];
-  by = std::max(by, call);
-  const auto own = group.made.find(call);
-  if (own != group.made.end()) {
-    if (own->second == what) return true;
-    break_up(group,
-             fmt::format("[comm] in call {} of a group rank {} calls {}, and rank {} calls {}; all ranks "
-                         "must call the same.",
-                         call, group.me, own->second.to_string(), from, what.to_string()));
-    return false;
-  }
-  if (!group.made.empty() && call < group.made.begin()->first) return true;  // long ago
-  group.told.try_emplace(call, GroupState::Told{from, what});
-  return true;
-}
-
-// ---- those who are late, and those who are gone -----------------------------------------------------------------------
-
-// `why` is empty if its program ended well.
-void GroupCore::on_lost(int rank, const std::string& why) {
-  Peer& peer = peers_[static_cast<size_t>(rank)];
-  peer.gone = true;
-  peer.why = why;
-  if (!why.empty()) {
-    for (const auto& [id, group] : std::map(groups_)) {
-      if (group->place_of(rank) >= 0) break_up(*group, "[comm] " + why + ".");
-    }
-  }
-  look_at_ = GroupClock::now();
-}
-
-void GroupCore::look() {
-  const auto now = GroupClock::now();
-  for (const auto& [id, group] : std::map(groups_)) {
-    for (const auto& [number, call] : std::map(group->under_way)) look_after(*group, call, now);
-    for (const auto& call : std::vector(group->singles)) look_after(*group, call, now);
-  }
-}
-
-void GroupCore::look_after(GroupState& group, const std::shared_ptr<GroupCall>& call,
-                           GroupClock::time_point now) {
-  if (call->over) return;
-  const auto deadline = group.options.deadline;
-  const bool single = (call->number & GroupCall::kSingle) != 0;
-  const std::string what = single ? call->signature.to_string()
-                                  : fmt::format("{} {}", name_of(call->signature.kind), call->number);
-  const auto give_up_on = [&](const std::string& reason) {
-    break_up(group, fmt::format("[comm] rank {} of {} waited {:.1f} s in {}: {}.", group.me,
-                                group.ranks.size(), in_seconds(now - call->since), what, reason));
-  };
-  std::string late;
-  bool is_behind = false;
-  for (size_t i = 0; i < group.ranks.size(); ++i) {
-    if (call->open[i] == 0 || static_cast<int>(i) == group.me) continue;
-    Peer& peer = peers_[static_cast<size_t>(group.ranks[i])];
-    const auto is_awaited = [&](const auto& place) {
-      return place.first.from == static_cast<int>(i) && place.first.call == call->number;
-    };
-    if (peer.gone && std::any_of(group.places.begin(), group.places.end(), is_awaited)) {
-      return give_up_on(
-          fmt::format("rank {} has ended; it made {} calls of this group", i, group.made_by[i]));
-    }
-    const auto silent = now - std::max(peer.heard, call->since);
-    if (silent >= deadline) {
-      return give_up_on(fmt::format("rank {} does not answer; nothing was heard of it for {:.1f} s", i,
-                                    in_seconds(silent)));
-    }
-    if (now - call->since >= deadline / kAsksInDeadline && now - peer.asked >= deadline / kAsksInDeadline) {
-      peer.asked = now;
-      tell(group.ranks[i], Kind::ask, group.id, 0, {});
-    }
-    if (single) {
-      late = fmt::format("rank {} has not got there", i);
-    } else if (group.made_by[i] < call->number) {
-      if (!is_behind) late.clear();
-      is_behind = true;
-      if (late.empty())
-        late = fmt::format("rank {} has not called it (it has made {} calls of this group)", i,
-                           group.made_by[i]);
-    } else if (late.empty()) {
-      late = fmt::format("rank {} is in it, too, and has not sent all", i);
-    }
-  }
-  if (late.empty()) return;
-  if (now - call->since >= group.options.late_deadline) return give_up_on(late);
-  if (now - std::max(call->since, call->logged) >= deadline) {
-    call->logged = now;
-    log(LogLevel::warning,
-        "[comm] rank {} of {} has waited {:.0f} s in {}: {}. It is there, so it is waited for, {:.0f} s at "
-        "most "
-        "(LOOMIX_KV_LATE_DEADLINE).",
-        group.me, group.ranks.size(), in_seconds(now - call->since), what, late,
-        in_seconds(group.options.late_deadline));
-  }
 }
 
 // ---- a rank -----------------------------------------------------------------------------------------------------------

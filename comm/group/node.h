@@ -33,20 +33,32 @@ enum class CallKind : uint8_t {
   all_gather,
   all_to_all,
   barrier,
+  announce,
   send,
   receive
 };
+const char* name_of(CallKind kind);
+
+inline double in_seconds(GroupClock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 // What all ranks must agree on.
 struct CallSignature {
   CallKind kind = CallKind::barrier;
   DType dtype = DType::uint8;
   Reduction reduction = Reduction::sum;
-  int32_t root = -1;
-  uint64_t count = 0;  // of elements or bytes
+  int32_t root = -1;   // of a single message: the other rank
+  uint64_t count = 0;  // of elements or bytes; of an announcement its hash
 
   bool operator==(const CallSignature&) const = default;
   std::string to_string() const;  // "all_reduce of 4 float32"
+};
+
+// A call as errors name it.
+struct CallName {
+  CallSignature what;
+  std::string text;                                // of an announcement
+  std::string to_string() const;                   // "all_reduce of 4 float32"
+  std::string with_number(uint64_t number) const;  // "all_reduce 17", "remap of (40, 10) (call 17)"
 };
 
 class GroupState;
@@ -59,6 +71,9 @@ class GroupCall : public std::enable_shared_from_this<GroupCall> {
   virtual ~GroupCall() = default;
   // Begins to send and receive. The call ends when all of that is done, and what was begun meanwhile.
   virtual void start() = 0;
+
+  // Of an announcement: what it says.
+  virtual std::string text() const { return {}; }
 
   const CallSignature signature;
   const GroupClock::time_point since;
@@ -119,24 +134,31 @@ class GroupState {
   };
   struct Told {
     int rank;
-    CallSignature what;
+    CallName what;
+  };
+  struct Progress {  // of a rank, as far as it is known
+    uint64_t made = 0;
+    std::string doing = {};  // what it answered last: "at barrier 2, in the program"
+    GroupClock::time_point asked = {};
   };
   std::map<uint64_t, std::shared_ptr<GroupCall>> under_way;  // collective ones
   std::vector<std::shared_ptr<GroupCall>> singles;
   std::map<Key, std::deque<Body>> bodies;   // for which there is no place yet
   std::map<Key, std::deque<Place>> places;  // for which there is no body yet
   std::map<uint64_t, Told> told;            // calls that others have made, and this rank has not
-  std::map<uint64_t, CallSignature> made;   // the latest of this rank
-  std::vector<uint64_t> made_by;            // calls of each rank, as it answered last
+  std::map<uint64_t, CallName> made;        // the latest of this rank
+  std::vector<Progress> progress;           // by rank
   bool closed = false;
 
   int place_of(int job_rank) const;
+  uint64_t calls_made();
 };
 
 // The node's thread and what it owns.
 class GroupCore final : public LinkEvents, public std::enable_shared_from_this<GroupCore> {
  public:
   using Command = engine::InlineFunction<void(), 64>;
+  static constexpr int kAsksInDeadline = 4;
   explicit GroupCore(std::unique_ptr<GroupLinks> links);
   void run();
 
@@ -176,7 +198,9 @@ class GroupCore final : public LinkEvents, public std::enable_shared_from_this<G
   void tell(int to, Kind kind, uint64_t group, uint64_t call, std::string_view text);
   void on_body(GroupState& group, int from, const Head& head, std::string_view rest);
   void meet(GroupState& group, int from, GroupState::Body&& body, GroupState::Place&& place);
-  bool agree(GroupState& group, int from, uint64_t call, const CallSignature& what);
+  bool agree(GroupState& group, int from, uint64_t call, const CallName& what);
+  std::string doing(GroupState& group) const;
+  std::string why_late(const GroupState& group, const GroupCall& call, size_t rank) const;
   void step_done(const std::shared_ptr<GroupCall>& call, int rank, GroupLinks::Finished& after);
   void finish(GroupCall& call, std::exception_ptr error);
   void end_if_done(GroupCall& call);

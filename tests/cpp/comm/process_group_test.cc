@@ -188,12 +188,99 @@ TEST(InprocGroup, WhoIsLateIsWaitedForAndThenNamed) {
            group.barrier();
            if (group.rank() == 2) std::this_thread::sleep_for(1500ms);
            const std::string error = error_of([&] { group.barrier(); });
-           EXPECT_THAT(error, AllOf(HasSubstr("in barrier 3: rank 2 has not called it (it has made 2 calls"),
-                                    HasSubstr("of 3 waited")));
+           EXPECT_THAT(
+               error,
+               AllOf(HasSubstr("in barrier 3: rank 2 has not called it (it is at barrier 2, in the program)"),
+                     HasSubstr("of 3 waited")));
            EXPECT_EQ(error_of([&] { group.barrier(); }), error);
            if (group.rank() != 2) std::this_thread::sleep_for(1500ms);
          },
          {200ms, 1s});
+}
+
+// Rank 0 waits for 1, which waits for 2, which is in its program: the error of whoever finds it names rank 2, or says how to get there.
+TEST(InprocGroup, WhoIsLateSaysWhatItWaitsFor) {
+  on_all(3,
+         [](WaitingGroup& group) {
+           group.barrier();
+           int value = 0;
+           std::string error;
+           if (group.rank() == 2) std::this_thread::sleep_for(1500ms);
+           if (group.rank() == 1) error = error_of([&] { group.receive(&value, sizeof value, 2, 9); });
+           if (group.rank() == 0) {
+             error = error_of([&] { group.receive(&value, sizeof value, 1, 7); });
+             EXPECT_THAT(
+                 error,
+                 testing::AnyOf(HasSubstr("receive of 4 bytes from rank 1 with tag 7: rank 1 has not sent it "
+                                          "(it is at barrier 1, "
+                                          "waiting for rank 2 in receive of 4 bytes from rank 2 with tag 9)"),
+                                HasSubstr("rank 2 has not sent it (it is at barrier 1, in the program)")));
+           }
+           if (group.rank() < 2) {
+             EXPECT_THAT(error, HasSubstr("has not sent it"));
+             std::this_thread::sleep_for(1s);
+           }
+         },
+         {200ms, 800ms});
+}
+
+TEST(InprocGroup, AnnouncementsMustBeAlike) {
+  const auto announce = [](WaitingGroup& group, const std::string& what, uint64_t hash) {
+    wait_for_call([&](ProcessGroup::Done done) { group->announce(what, hash, std::move(done)); });
+  };
+  on_all(3, [&](WaitingGroup& group) {
+    announce(group, "remap of (4096, 1000)", 5);
+    EXPECT_EQ(error_of([&] { announce(group, "product of (8, 4)", 6); }), "no error");
+    const std::string error = error_of([&] {
+      announce(group, group.rank() == 2 ? "remap of (40, 10)" : "product of (8, 4)", 5);
+      group.barrier();
+    });
+    EXPECT_THAT(error, AllOf(HasSubstr("in call 3 of a group rank"), HasSubstr("calls remap of (40, 10)"),
+                             HasSubstr("calls product of (8, 4)")));
+  });
+  on_all(2, [&](WaitingGroup& group) {
+    const std::string error = error_of([&] {
+      announce(group, "remap of (40, 10)", static_cast<uint64_t>(group.rank()));
+      group.barrier();
+    });
+    EXPECT_THAT(error, HasSubstr("calls remap of (40, 10), and rank"));
+    EXPECT_THAT(error, HasSubstr("calls it with another layout"));
+  });
+  on_all(1, [&](WaitingGroup& group) {
+    announce(group, "remap of (4, 4)", 1);
+    EXPECT_THROW(announce(group, "", 1), ValueError);
+  });
+  // What it is about is named where somebody is late.
+  on_all(2,
+         [&](WaitingGroup& group) {
+           if (group.rank() == 0) {
+             const std::string error = error_of([&] { announce(group, "remap of (9, 9)", 1); });
+             EXPECT_THAT(error,
+                         HasSubstr("in remap of (9, 9) (call 1): rank 1 has not called it (it is before its "
+                                   "first call, in the program)"));
+           } else {
+             std::this_thread::sleep_for(1s);
+           }
+         },
+         {100ms, 400ms});
+}
+
+// The links may still have it: the callable goes when they are done with it.
+TEST(InprocGroup, WhatFailedKeepsItsMemory) {
+  auto groups = make_inproc_groups(2, {20s, 40s});
+  auto memory = std::make_shared<std::vector<int>>(100'000, 7);
+  const std::weak_ptr<std::vector<int>> seen = memory;
+  std::promise<bool> failed;
+  groups[0]->send(memory->data(), memory->size() * sizeof(int), 1, 3,
+                  [memory, &failed](std::exception_ptr error) { failed.set_value(error != nullptr); });
+  memory.reset();
+  groups[1]->give_up("enough");
+  EXPECT_TRUE(failed.get_future().get());
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(seen.expired());
+  groups.clear();
+  for (int i = 0; i < 1000 && !seen.expired(); ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(seen.expired());
 }
 
 TEST(InprocGroup, ARankThatEndedIsNamedAtOnce) {
