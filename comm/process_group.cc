@@ -60,7 +60,9 @@ bool loads(const Module& (*module)()) noexcept {
 
 }  // namespace
 
-std::unique_ptr<ProcessGroup> make_mpi_group(const GroupOptions& options) { return mpi().open(options); }
+std::unique_ptr<ProcessGroup> make_mpi_group(const GroupOptions& options, uintptr_t communicator) {
+  return mpi().open(options, communicator);
+}
 bool has_mpi_module() noexcept { return loads(mpi); }
 
 std::string make_nccl_id() { return nccl().make_id(); }

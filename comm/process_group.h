@@ -95,15 +95,16 @@ void wait_for_call(const std::function<void(ProcessGroup::Done)>& start);
 std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(int size, const GroupOptions& options = {});
 
 // All processes that mpirun started. A module loaded at the first call; throws NetworkError where it is not installed. MPI is
-// initialised if nobody did that before, and then ended with the process. A process whose groups broke ends the job.
-std::unique_ptr<ProcessGroup> make_mpi_group(const GroupOptions& options = {});
+// initialised if nobody did that before, and then ended with the process. A process whose groups broke ends the job. With a
+// `communicator` (an MPI_Comm) its ranks, each of which calls this; nothing travels, and it may be freed afterwards.
+std::unique_ptr<ProcessGroup> make_mpi_group(const GroupOptions& options = {}, uintptr_t communicator = 0);
 bool has_mpi_module() noexcept;  // loads it
 
 // What the module exports as `loomix_mpi_module`.
 struct MpiModule {
   int interface_version;
-  std::unique_ptr<ProcessGroup> (*open)(const GroupOptions& options);
+  std::unique_ptr<ProcessGroup> (*open)(const GroupOptions& options, uintptr_t communicator);
 };
-inline constexpr int kGroupModuleVersion = 3;
+inline constexpr int kGroupModuleVersion = 4;
 
 }  // namespace loomix::comm

@@ -117,8 +117,9 @@ comm::GroupOptions group_options(const Settings& settings) {
 }
 
 std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
-                                          const comm::GroupOptions& options) {
-  if (type == "dist_mpi") return std::make_unique<GroupStore>(runtime, type, comm::make_mpi_group(options));
+                                          const comm::GroupOptions& options, uintptr_t communicator) {
+  if (type == "dist_mpi")
+    return std::make_unique<GroupStore>(runtime, type, comm::make_mpi_group(options, communicator));
   LOOMIX_CHECK(type == "nccl" || type == "dist_nccl", ValueError,
                "[kvstore] unknown type '{}'; expected dist_mpi, nccl or dist_nccl.", type);
   try {
@@ -130,7 +131,7 @@ std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& t
                "[kvstore] a store of type '{}' adds up values on GPUs, and there is none; '{}' does on CPUs.",
                type, type == "nccl" ? "device" : "dist_mpi");
   return std::make_unique<DeviceGroupStore>(
-      runtime, type, type == "nccl" ? nullptr : comm::make_mpi_group(options),
+      runtime, type, type == "nccl" ? nullptr : comm::make_mpi_group(options, communicator),
       [deadline = options.deadline](comm::ProcessGroup* hosts, std::span<const Device> devices) {
         return connect_gpus(hosts, devices, deadline);
       });

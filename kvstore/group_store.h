@@ -57,8 +57,8 @@ class GroupStore final : public KVStore {
 comm::GroupOptions group_options(const Settings& settings);
 
 // `dist_mpi` and `dist_nccl`: the processes that mpirun started; `nccl`: the GPUs of this one. Throws NetworkError where MPI is
-// missing, NotImplementedError without NCCL, DeviceError without a GPU, and ValueError for other types.
+// missing, NotImplementedError without NCCL, DeviceError without a GPU, and ValueError for other types. `communicator`: an MPI_Comm, whose processes these are.
 std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
-                                          const comm::GroupOptions& options);
+                                          const comm::GroupOptions& options, uintptr_t communicator = 0);
 
 }  // namespace loomix::kvstore

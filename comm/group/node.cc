@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -400,13 +401,15 @@ void GroupNode::close() {
   }
 }
 
-std::unique_ptr<ProcessGroup> GroupNode::world(const GroupOptions& options) {
-  std::vector<int> ranks(static_cast<size_t>(core_->links().size()));
-  for (size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+std::unique_ptr<ProcessGroup> GroupNode::world(const GroupOptions& options, std::vector<int> ranks) {
+  if (ranks.empty()) {
+    ranks.resize(static_cast<size_t>(core_->links().size()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
   uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    number = ++worlds_;
+    number = ++worlds_[ranks];
   }
   return make(mix(mix(0xcbf29ce484222325ULL, 0), number), std::move(ranks), options);
 }

@@ -231,8 +231,8 @@ class GroupNode : public std::enable_shared_from_this<GroupNode> {
   ~GroupNode();
   // Tells the others that this rank ends. Calls come to nothing afterwards.
   void close();
-  // A group of all ranks; all call it, equally often.
-  std::unique_ptr<ProcessGroup> world(const GroupOptions& options);
+  // A group of all ranks, or of these, in this order; each of them calls it, equally often.
+  std::unique_ptr<ProcessGroup> world(const GroupOptions& options, std::vector<int> ranks = {});
   std::unique_ptr<ProcessGroup> make(uint64_t id, std::vector<int> ranks, const GroupOptions& options);
   // At the end of the process: until all other ranks have got there, too. Why not all is well; empty if it is.
   std::string wait_for_the_end(std::chrono::milliseconds for_last_words);
@@ -241,7 +241,7 @@ class GroupNode : public std::enable_shared_from_this<GroupNode> {
  private:
   const std::shared_ptr<GroupCore> core_;
   std::mutex mutex_;  // guards the next
-  uint64_t worlds_ = 0;
+  std::map<std::vector<int>, uint64_t> worlds_;  // how many of these ranks were made
   std::thread thread_;
 };
 

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <deque>
 #include <mutex>
+#include <numeric>
+#include <type_traits>
 
 #include "base/error.h"
 #include "comm/group/node.h"
@@ -169,6 +171,37 @@ class MpiLinks final : public GroupLinks {
   std::condition_variable changed_;
 };
 
+// A handle is a pointer or a number, by the make of MPI.
+template <class Handle>
+Handle to_handle(uintptr_t given) {
+  if constexpr (std::is_pointer_v<Handle>) return reinterpret_cast<Handle>(given);
+  else return static_cast<Handle>(given);
+}
+
+// The ranks of a communicator, as all processes of the job count them.
+std::vector<int> ranks_of(uintptr_t given) {
+  const auto communicator = to_handle<MPI_Comm>(given);
+  LOOMIX_CHECK(communicator != MPI_COMM_NULL, ValueError,
+               "[comm] the communicator is MPI_COMM_NULL; expected one that this process is in.");
+  int between = 0, size = 0;
+  check(MPI_Comm_test_inter(communicator, &between), "MPI_Comm_test_inter");
+  LOOMIX_CHECK(between == 0, ValueError,
+               "[comm] the communicator is one between two groups; expected one of one group.");
+  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+  check(MPI_Comm_group(MPI_COMM_WORLD, &all), "MPI_Comm_group");
+  check(MPI_Comm_group(communicator, &some), "MPI_Comm_group");
+  check(MPI_Group_size(some, &size), "MPI_Group_size");
+  std::vector<int> own(static_cast<size_t>(size)), ranks(own.size());
+  std::iota(own.begin(), own.end(), 0);
+  check(MPI_Group_translate_ranks(some, size, own.data(), all, ranks.data()), "MPI_Group_translate_ranks");
+  MPI_Group_free(&some);
+  MPI_Group_free(&all);
+  LOOMIX_CHECK(std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end(), ValueError,
+               "[comm] the communicator has processes that are not in MPI_COMM_WORLD; expected those that "
+               "mpirun started together.");
+  return ranks;
+}
+
 // This process as a rank. At its end it waits for the others, and ends MPI if it has begun it; where something went wrong, it ends the
 // job: MPI_Finalize would wait for ranks that do not come.
 class Process {
@@ -202,7 +235,9 @@ class Process {
     node_.reset();
     if (ours_) MPI_Finalize();
   }
-  std::unique_ptr<ProcessGroup> group(const GroupOptions& options) { return node_->world(options); }
+  std::unique_ptr<ProcessGroup> group(const GroupOptions& options, uintptr_t communicator) {
+    return node_->world(options, communicator == 0 ? std::vector<int>() : ranks_of(communicator));
+  }
 
  private:
   const pid_t pid_ = getpid();
@@ -217,8 +252,9 @@ class Process {
 extern "C" [[gnu::visibility("default")]] const loomix::comm::MpiModule loomix_mpi_module;
 const loomix::comm::MpiModule loomix_mpi_module = {
     loomix::comm::kGroupModuleVersion,
-    [](const loomix::comm::GroupOptions& options) -> std::unique_ptr<loomix::comm::ProcessGroup> {
+    [](const loomix::comm::GroupOptions& options,
+       uintptr_t communicator) -> std::unique_ptr<loomix::comm::ProcessGroup> {
       static loomix::comm::Process process;
-      return process.group(options);
+      return process.group(options, communicator);
     },
 };

@@ -82,6 +82,38 @@ def test_two_processes():
     assert lines[0].split()[2] == lines[1].split()[2]  # all have the same parameters
 
 
+def test_stores_of_communicators():
+    """Ranks 0 and 2, and rank 1, each with a store of their own; handles as mpi4py's MPI._handleof gives them."""
+    program = """
+import ctypes
+import loomix as mx
+world = mx.kv.create("dist_mpi")  # begins MPI
+mpi = ctypes.CDLL("libmpi.so.40")
+every = ctypes.addressof(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world"))
+half = ctypes.c_void_p()
+# In the opposite order of ranks.
+assert mpi.MPI_Comm_split(ctypes.c_void_p(every), world.rank % 2, -world.rank, ctypes.byref(half)) == 0
+stores = [mx.kv.create("dist_mpi", communicator=half.value) for _ in range(2)]
+for store in stores:
+    assert (store.rank, store.num_workers) == {0: (1, 2), 1: (0, 1), 2: (0, 2)}[world.rank]
+    store.init("w", mx.nd.full((3,), world.rank))
+    store.push("w", mx.nd.full((3,), world.rank + 1))
+    store.pull("w", out := mx.nd.empty((3,)))
+    assert (out.asnumpy() == {0: 4, 1: 2, 2: 4}[world.rank]).all(), out
+none = ctypes.addressof(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_null"))
+for wrong, error in ((none, ValueError), ("world", TypeError)):
+    try:
+        mx.kv.create("dist_mpi", communicator=wrong)
+    except error as raised:
+        assert "communicator" in str(raised)
+    else:
+        raise AssertionError(wrong)
+print("good")
+"""
+    done = run(program, "-n", "3")
+    assert done.returncode == 0 and done.stdout.count("good") == 3, done.stdout + done.stderr
+
+
 def test_sums_are_in_the_order_of_ranks():
     program = """
 import loomix as mx
@@ -201,6 +233,6 @@ def test_a_rank_that_is_late_is_waited_for_and_named():
     said = done.stdout + done.stderr
     assert done.returncode == 0 and done.stdout.count("good") == 3, said
     assert (
-        "rank 1 has not called it (it has made 3 calls of this group). It is there, so it is waited for"
+        "rank 1 has not called it (it is at all_reduce 3, in the program). It is there, so it is waited for"
         in said
     )

@@ -176,10 +176,11 @@ std::unique_ptr<Store> make_dist_store(const std::string& type, int64_t stalenes
   return std::make_unique<Store>(*made);
 }
 
-std::unique_ptr<Store> make_group_store(const std::string& type) {
+std::unique_ptr<Store> make_group_store(const std::string& type, uintptr_t communicator) {
   const Settings& given = settings();
   const py::gil_scoped_release release;
-  return std::make_unique<Store>(kvstore::make_group_store(runtime(), type, kvstore::group_options(given)));
+  return std::make_unique<Store>(
+      kvstore::make_group_store(runtime(), type, kvstore::group_options(given), communicator));
 }
 
 // Type and text of an exception of code that a worker sent, for that worker; the rest of it is for the log. Called with the GIL.

@@ -170,6 +170,9 @@ def create(name: str = "local", **kwargs: Any) -> Any:
         class.
     staleness : int, optional
         For ``"dist_ssp"``: how many pushes of a key a worker may be ahead of the slowest.
+    communicator : mpi4py.MPI.Comm or int, optional
+        For ``"dist_mpi"`` and ``"dist_nccl"``: the processes that take part, each of which makes the store; all that
+        ``mpirun`` started if it is left out. An integer is a handle, as ``mpi4py.MPI._handleof(comm)`` gives it.
 
     Raises
     ------
@@ -194,8 +197,8 @@ def create(name: str = "local", **kwargs: Any) -> Any:
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
-    if kind in _GROUP_TYPES and not kwargs:
-        return GroupKVStore(kind)
+    if kind in _GROUP_TYPES and kwargs.keys() <= {"communicator"}:
+        return GroupKVStore(kind, **kwargs)
     if kind.startswith("dist") and kind not in _GROUP_TYPES:
         from .. import kvstore_dist
 

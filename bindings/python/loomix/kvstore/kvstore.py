@@ -358,8 +358,12 @@ class GroupKVStore(KVStore):
     [2.0, 2.0]
     """
 
-    def __init__(self, kind: str = "dist_mpi") -> None:
-        self._handle = _core.make_group_store(kind)
+    def __init__(self, kind: str = "dist_mpi", communicator: Any = None) -> None:
+        if communicator is not None and kind == "nccl":
+            raise MXNetTypeError(
+                "[kvstore] a store of type 'nccl' is one process's; it takes no communicator."
+            )
+        self._handle = _core.make_group_store(kind, _communicator_handle(communicator))
         self._updater: Any = None
         _groups.add(self)
 
@@ -370,6 +374,20 @@ class GroupKVStore(KVStore):
         self._handle.barrier()
 
     _barrier = barrier
+
+
+def _communicator_handle(communicator: Any) -> int:
+    """Of an MPI communicator; 0 for none."""
+    if communicator is None:
+        return 0
+    if isinstance(communicator, int) and not isinstance(communicator, bool) and communicator > 0:
+        return communicator
+    mpi = sys.modules.get("mpi4py.MPI")  # where a communicator comes from, it is there
+    if mpi is None or not isinstance(communicator, mpi.Comm):
+        raise MXNetTypeError(
+            f"[kvstore] the communicator is {communicator!r}; expected one of mpi4py, or its handle."
+        )
+    return int(mpi._handleof(communicator))
 
 
 _groups: weakref.WeakSet[GroupKVStore] = weakref.WeakSet()
