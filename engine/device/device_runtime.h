@@ -8,6 +8,7 @@
 
 #include "base/device.h"
 #include "engine/device/completion_token.h"
+#include "engine/device/device_traits.h"
 #include "engine/device/memory_pool.h"
 #include "engine/engine.h"
 
@@ -25,6 +26,7 @@ class DeviceQueue {
   virtual TokenRef record() = 0;    // done when all earlier work is; from any thread
   virtual void copy(void* to, const void* from,
                     size_t bytes) = 0;  // between any two places that the device reaches
+  virtual void fill(void* to, unsigned char byte, size_t bytes) = 0;
 };
 
 // One device: its queues and its memory. Thread-safe.
@@ -32,6 +34,7 @@ class DeviceRuntime {
  public:
   virtual ~DeviceRuntime() = default;
   virtual Device device() const = 0;
+  virtual DeviceTraits traits() const noexcept = 0;
   virtual DeviceQueue* queue(Lane lane) = 0;        // null on hosts; made on first use
   virtual MemoryPool& memory(MemoryKind kind) = 0;  // throws DeviceError for a kind that the device lacks
   virtual std::vector<MemoryPool*> pools() = 0;     // all that it has
@@ -81,6 +84,6 @@ struct DeviceModule {
   std::unique_ptr<DeviceRuntime> (*open)(Device device, const EngineOptions& options);
   std::unique_ptr<MemorySource> (*pinned_source)();
 };
-inline constexpr int kDeviceModuleVersion = 1;
+inline constexpr int kDeviceModuleVersion = 2;
 
 }  // namespace loomix::engine

@@ -42,6 +42,9 @@ class CpuRuntime final : public DeviceRuntime {
                  .cached = options.host_cache_bytes >= 0 ? options.host_cache_bytes
                                                          : machine().memory_bytes / 4}) {}
   Device device() const override { return Device::cpu(); }
+  DeviceTraits traits() const noexcept override {
+    return {.blocked_images = true, .fused_chains = true, .timed_kernels = true, .sparse_arrays = true};
+  }
   DeviceQueue* queue(Lane) override { return nullptr; }
   MemoryPool& memory(MemoryKind kind) override {
     LOOMIX_CHECK(kind != MemoryKind::device && kind != MemoryKind::cuda_managed, DeviceError,

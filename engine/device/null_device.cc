@@ -48,6 +48,9 @@ class Queue final : public NullQueue {
   void copy(void* to, const void* from, size_t bytes) override {
     enqueue([=] { std::memcpy(to, from, bytes); });
   }
+  void fill(void* to, unsigned char byte, size_t bytes) override {
+    enqueue([=] { std::memset(to, byte, bytes); });
+  }
 
   // On the device's thread.
   void run(InlineFunction<void(), 64>& work) noexcept {
@@ -80,6 +83,7 @@ class NullRuntime final : public DeviceRuntime {
   }
 
   Device device() const override { return device_; }
+  DeviceTraits traits() const noexcept override { return {}; }
   DeviceQueue* queue(Lane lane) override {
     const std::lock_guard lock(mutex);
     auto& queue = queues_[lane];

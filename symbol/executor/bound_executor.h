@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/device_traits.h"
 #include "symbol/executor/constants.h"
 #include "symbol/executor/held_values.h"
 #include "symbol/executor/monitor.h"
@@ -202,6 +203,7 @@ class BoundExecutor final : public RefCounted {
   Graph training_graph();
   Graph add_gradients(Graph graph);
   Graph simplified(Graph graph, bool training, Constants& constants);
+  engine::DeviceTraits traits() const;  // of the device that it is bound to
   bool has_dense_arrays_only() const;
   Graph in_training_layout(Graph graph, const Constants& constants, std::string* explanation);
   Graph fused(Graph graph, const Constants& constants, std::string* explanation);

@@ -2,6 +2,7 @@
 // How the values of a bound graph are stored: arrays say it of variables and gradients, kernels of all others.
 #include <algorithm>
 
+#include "engine/device/device_runtime.h"
 #include "symbol/executor/bound_executor.h"
 #include "symbol/executor/storage_choice.h"
 #include "symbol/passes/storage.h"
@@ -93,7 +94,7 @@ std::vector<StorageType> BoundExecutor::gradient_storage(Runtime& runtime, const
     }
     arrays.requests[i] = ops::Req::write;
     arrays.gradients[i] =
-        argument.device().is_host()
+        runtime.engine().device(argument.device()).traits().sparse_arrays
             ? NDArray::sparse(runtime.engine(), StorageType::row_sparse, argument.shape(), argument.dtype(),
                               argument.device())
             : NDArray(runtime.engine(), argument.shape(), argument.dtype(), argument.device());

@@ -84,7 +84,7 @@ std::string Program::fingerprint() const {
 
 // Runs passes, so the outputs get their values before they are asked for.
 void BoundExecutor::choose_branches(Program& program) const {
-  if (!runtime_.tuner || monitor_ || !device_.is_host() || !program.random().empty()) return;
+  if (!runtime_.tuner || monitor_ || !traits().timed_kernels || !program.random().empty()) return;
   const std::vector<uint32_t> branches = program.find_branches();
   if (branches.empty()) return;
   const auto run_ns = [&](size_t way) {

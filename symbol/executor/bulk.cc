@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/device/device_runtime.h"
+
 namespace loomix {
 namespace {
 
@@ -13,6 +15,13 @@ const Bulk& bulk_of(const void* context) {
 }
 
 }  // namespace
+
+void poison(const NDArray& array, engine::RunContext& context) {
+  constexpr unsigned char kPoison = 0xff;
+  const auto bytes = static_cast<size_t>(array.bytes());
+  if (context.queue != nullptr) context.queue->fill(array.view().data, kPoison, bytes);
+  else std::memset(array.view().data, kPoison, bytes);
+}
 
 Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own) {
   Ref<Bulk> bulk(new Bulk);
@@ -39,8 +48,7 @@ void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::Random
   for (const Prepared& part : parts_) {
     const std::span<const engine::Tag> tags = part.call->tags();
     if (!task.begin(tags)) continue;
-    for (const NDArray& array : part.poisoned)
-      std::memset(array.view().data, 0xff, static_cast<size_t>(array.bytes()));
+    for (const NDArray& array : part.poisoned) poison(array, context);
     try {
       part.call->run(context, {random.seed, random.offset + part.random_offset});
     } catch (...) {

@@ -9,6 +9,9 @@
 
 namespace loomix {
 
+// Fills the memory of a dense array with 0xFF bytes, within a task on its device.
+void poison(const NDArray& array, engine::RunContext& context);
+
 // Calls on one host device that the engine runs one after the other as one task. Errors, traces and times are those of the calls,
 // as if each were pushed by itself.
 class Bulk final : public RefCounted {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "engine/device/device_runtime.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/bound_executor.h"
 #include "symbol/passes/defer_scatter.h"
@@ -111,7 +112,8 @@ Graph BoundExecutor::with_less_kept(Graph graph, const Constants& constants) {
   graph = recompute(graph, known,
                     {.table = runtime_.table(),
                      .peak = plan.memory.arenas[0].peak,
-                     .share = options_.plan.recompute_share});
+                     .share = options_.plan.recompute_share,
+                     .device = traits()});
   end("recompute", graph);
   return graph;
 }
@@ -154,10 +156,12 @@ std::string taken_in(std::string_view pass, const Graph& before, const Graph& af
 
 }  // namespace
 
+engine::DeviceTraits BoundExecutor::traits() const { return runtime_.engine().device(device_).traits(); }
+
 // What only prediction can do: there are no gradients that need what it takes away.
 Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std::string* explanation) {
   held_ = {};
-  if (monitor_ || options_.plan.own_memory || !options_.groups.empty() || !device_.is_host()) return graph;
+  if (monitor_ || options_.plan.own_memory || !options_.groups.empty()) return graph;
   // Held programs know dense arrays only.
   if (!std::ranges::all_of(arrays_.arguments, [](const NDArray& array) { return array.is_dense(); }))
     return graph;
@@ -168,7 +172,7 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
     graph = std::move(folded);
     end("fold_norm", graph);
   }
-  if (options_.plan.choose_layout) {
+  if (options_.plan.choose_layout && traits().blocked_images) {
     PickForm pick;
     if (runtime_.tuner) {
       pick = [&](const Node& node, const ops::KernelSpec& spec, ops::BlockedInputs is_blocked,
@@ -195,7 +199,7 @@ bool BoundExecutor::has_dense_arrays_only() const {
 
 Graph BoundExecutor::in_training_layout(Graph graph, const Constants& constants, std::string* explanation) {
   if (!options_.plan.choose_layout || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
-      !device_.is_host() || !has_dense_arrays_only())
+      !traits().blocked_images || !has_dense_arrays_only())
     return graph;
   Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::training);
   if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
@@ -207,7 +211,7 @@ Graph BoundExecutor::in_training_layout(Graph graph, const Constants& constants,
 // makes NaN can be named.
 Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string* explanation) {
   if (!options_.plan.fuse || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
-      !device_.is_host())
+      !traits().fused_chains)
     return graph;
   if (runtime_.check_values.load(std::memory_order_relaxed)) return graph;
   if (!has_dense_arrays_only()) return graph;
@@ -383,7 +387,7 @@ Ref<Program> BoundExecutor::within_budget(const Graph& graph, RunMode mode, cons
   if (mode != RunMode::inference && wants_gradients()) {
     constexpr int kMostGoals = 6;
     const Inference known = infer(graph, constants);
-    MemoryFitter fitter(runtime_.table(), graph, known);
+    MemoryFitter fitter(runtime_.table(), graph, known, traits());
     int64_t goal = fitter.bound() - (without - budget);
     for (int i = 0; i < kMostGoals && fitter.reduce(goal); ++i) {
       program = plan(fitter.graph());
@@ -391,7 +395,7 @@ Ref<Program> BoundExecutor::within_budget(const Graph& graph, RunMode mode, cons
       if (bytes <= budget) return program;
       goal -= std::max(bytes - budget, budget / 64);
     }
-    MemoryFitter least(runtime_.table(), graph, known);
+    MemoryFitter least(runtime_.table(), graph, known, traits());
     least.reduce(0);
     program = plan(least.graph());
     smallest = program->plan().memory.bytes();

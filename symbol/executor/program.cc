@@ -2,11 +2,12 @@
 #include "symbol/executor/program.h"
 
 #include <algorithm>
-#include <cstring>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
+#include "engine/device/device_runtime.h"
 #include "ndarray/copy.h"
 #include "symbol/passes/place.h"
 #include "symbol/tuning/tuner.h"
@@ -81,10 +82,16 @@ void Program::leave_out_unread() {
 }
 
 GraphPlan Program::make_plan(bool inplace, bool co_share) const {
-  return plan_memory(
-      graph_, known_, devices_, pinned_, options_.own_memory ? std::span<const int64_t>() : scratch_bytes_,
-      {.inplace = inplace && !options_.own_memory, .co_share = co_share, .ordering = options_.ordering},
-      Parts::in_place);
+  int64_t alignment = 1;
+  for (const Device device : std::set<Device>(devices_.begin(), devices_.end()))
+    alignment = std::max(alignment, runtime_.engine().device(device).traits().alignment);
+  return plan_memory(graph_, known_, devices_, pinned_,
+                     options_.own_memory ? std::span<const int64_t>() : scratch_bytes_,
+                     {.inplace = inplace && !options_.own_memory,
+                      .co_share = co_share,
+                      .ordering = options_.ordering,
+                      .alignment = alignment},
+                     Parts::in_place);
 }
 
 PlannedBytes Program::compare_sharing() const {
@@ -123,7 +130,7 @@ void Program::choose_kernels() {
       ops::KernelSpec spec{in, out, req, training_};
       spec.stypes = stypes;
       const bool tuned =
-          runtime_.tuner && devices_[id].is_host() &&
+          runtime_.tuner && runtime_.engine().device(devices_[id]).traits().timed_kernels &&
           std::ranges::all_of(stypes, [](StorageType stype) { return stype == StorageType::dense; });
       choices_[id] = tuned ? runtime_.tuner->kernel(runtime_, *node.op, node.attrs, spec)
                            : choose_kernel(runtime_, *node.op, node.attrs, spec, devices_[id]);
@@ -408,10 +415,10 @@ void Program::push(Step& step, bool visit) {
   if (!step.poisoned.empty()) {
     engine::TaskInfo info;
     info.device = devices_[step.node];
-    runtime_.engine().push(std::move(info), step.poison_tags, [arrays = step.poisoned](engine::RunContext&) {
-      for (const NDArray& array : arrays)
-        std::memset(array.view().data, 0xff, static_cast<size_t>(array.bytes()));
-    });
+    runtime_.engine().push(std::move(info), step.poison_tags,
+                           [arrays = step.poisoned](engine::RunContext& context) {
+                             for (const NDArray& array : arrays) poison(array, context);
+                           });
   }
   if (visit && before_) {
     std::vector<NDArray> inputs;

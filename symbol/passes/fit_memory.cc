@@ -19,8 +19,10 @@ size_t at(NodeId id) { return static_cast<size_t>(id); }
 
 }  // namespace
 
-MemoryFitter::MemoryFitter(const ops::OpTable& table, const Graph& graph, const Inference& known)
+MemoryFitter::MemoryFitter(const ops::OpTable& table, const Graph& graph, const Inference& known,
+                           const engine::DeviceTraits& device)
     : table_(table),
+      device_(device),
       given_(graph),
       known_(known),
       index_(graph),
@@ -119,8 +121,8 @@ double MemoryFitter::cost_ns(NodeId id) const {
   for (int i = 0; i < outputs; ++i) add({id, i});
   const std::vector<ops::Req> requests(static_cast<size_t>(outputs), ops::Req::write);
   const std::span<const TensorView> all(views);
-  return op.estimate_ns(*given_[id].attrs,
-                        {all.first(inputs.size()), all.subspan(inputs.size()), requests, true});
+  return device_.time_ns(op.estimate_ns(
+      *given_[id].attrs, {all.first(inputs.size()), all.subspan(inputs.size()), requests, true}));
 }
 
 int64_t MemoryFitter::bytes(ValueRef value) const {

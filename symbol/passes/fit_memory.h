@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/device/device_traits.h"
 #include "ops/table.h"
 #include "symbol/graph.h"
 #include "symbol/passes/infer.h"
@@ -23,7 +24,8 @@ namespace loomix {
 // another operator that makes their first output.
 class MemoryFitter {
  public:
-  MemoryFitter(const ops::OpTable& table, const Graph& graph, const Inference& known);
+  MemoryFitter(const ops::OpTable& table, const Graph& graph, const Inference& known,
+               const engine::DeviceTraits& device = {});
 
   // Drops operators until bound() is at most `goal`. False, with the smallest bound that was found, if that cannot be
   // reached. A later goal must not be larger.
@@ -81,6 +83,7 @@ class MemoryFitter {
   void use(std::vector<char> dropped);
 
   const ops::OpTable& table_;
+  const engine::DeviceTraits device_;
   const Graph& given_;
   const Inference& known_;
   const ValueIndex index_;

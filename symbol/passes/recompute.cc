@@ -71,7 +71,8 @@ class Recomputer {
     for (int i = 0; i < num_outputs; ++i) views.push_back(view({node, i}));
     const std::vector<ops::Req> req(static_cast<size_t>(num_outputs), ops::Req::write);
     const std::span<const TensorView> all(views);
-    return op.estimate_ns(attrs, {all.first(inputs.size()), all.subspan(inputs.size()), req, true});
+    return request_.device.time_ns(
+        op.estimate_ns(attrs, {all.first(inputs.size()), all.subspan(inputs.size()), req, true}));
   }
 
   ValueRef operand(NodeId id, const ops::GradOperand& operand) const {

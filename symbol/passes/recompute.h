@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "engine/device/device_traits.h"
 #include "ops/table.h"
 #include "symbol/graph.h"
 #include "symbol/passes/infer.h"
@@ -16,6 +17,7 @@ struct RecomputeRequest {
   const ops::OpTable& table;
   NodeId peak = 0;
   double share = 0;
+  engine::DeviceTraits device = {};  // that the graph is for
 };
 Graph recompute(const Graph& graph, const Inference& known, const RecomputeRequest& request);
 

@@ -94,6 +94,9 @@ class CudaQueue final : public DeviceQueue {
   void copy(void* to, const void* from, size_t bytes) override {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
   }
+  void fill(void* to, unsigned char byte, size_t bytes) override {
+    check(cudaMemsetAsync(to, byte, bytes, stream_), "cudaMemsetAsync");
+  }
   // Sees to it that the token of this number will be completed.
   void watch(uint64_t number) {
     const std::lock_guard lock(mutex_);
@@ -240,6 +243,10 @@ class CudaRuntime final : public DeviceRuntime {
                         {.held = options.pool_bytes}) {}
 
   Device device() const override { return device_; }
+  // A card of today moves some hundred times the bytes that one core does; the pass that recomputes needs no more than that.
+  DeviceTraits traits() const noexcept override {
+    return {.alignment = 256, .speed = 200, .launch_ns = 2500};
+  }
   DeviceQueue* queue(Lane lane) override {
     const std::lock_guard lock(mutex_);
     auto& queue = queues_[lane];
