@@ -13,6 +13,7 @@
 
 #include "base/dtype.h"
 #include "engine/inline_function.h"
+#include "engine/trace.h"
 
 namespace loomix::comm {
 
@@ -22,7 +23,10 @@ const char* name_of(Reduction reduction);
 struct GroupOptions {
   std::chrono::milliseconds deadline = std::chrono::minutes(1);  // for ranks that do not answer
   std::chrono::milliseconds late_deadline =
-      std::chrono::minutes(30);  // for those that do, and have not called yet
+      std::chrono::minutes(30);    // for those that do, and have not called yet
+  engine::Trace* trace = nullptr;  // gets a track for each other rank; outlives all calls
+  int metrics_port = 0;            // rank r of the job serves its numbers at this + r; 0: not
+  std::string metrics_host = "127.0.0.1";
 };
 
 // What a group has done so far.
@@ -91,8 +95,16 @@ class ProcessGroup {
 // Starts a call of a group, waits for its end and throws its error. Not from `done` of another one.
 void wait_for_call(const std::function<void(ProcessGroup::Done)>& start);
 
+// What lies between the ranks of one process, for tests and benchmarks: each has a line out and one in, as at a switch. Long messages
+// follow each other on both; short ones pass them.
+struct ArtificialLinks {
+  double bytes_per_s = 0;  // of a line; 0: no limit
+  std::chrono::microseconds latency{0};
+};
+
 // One group per rank, for as many threads of this process.
-std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(int size, const GroupOptions& options = {});
+std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(int size, const GroupOptions& options = {},
+                                                              const ArtificialLinks& between = {});
 
 // All processes that mpirun started. A module loaded at the first call; throws NetworkError where it is not installed. MPI is
 // initialised if nobody did that before, and then ended with the process. A process whose groups broke ends the job. With a

@@ -109,11 +109,12 @@ void GroupStore::barrier() {
   mark.wait_to_read();
 }
 
-comm::GroupOptions group_options(const Settings& settings) {
+comm::GroupOptions group_options(const Settings& settings, engine::Trace* trace) {
   const auto in_ms = [](double seconds) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
   };
-  return {in_ms(settings.kv_deadline), in_ms(settings.kv_late_deadline)};
+  return {in_ms(settings.kv_deadline), in_ms(settings.kv_late_deadline), trace, settings.metrics_port,
+          settings.metrics_host};
 }
 
 std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,

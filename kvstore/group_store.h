@@ -54,7 +54,7 @@ class GroupStore final : public KVStore {
   std::shared_ptr<const Updater> updater_;
 };
 
-comm::GroupOptions group_options(const Settings& settings);
+comm::GroupOptions group_options(const Settings& settings, engine::Trace* trace = nullptr);
 
 // `dist_mpi` and `dist_nccl`: the processes that mpirun started; `nccl`: the GPUs of this one. Throws NetworkError where MPI is
 // missing, NotImplementedError without NCCL, DeviceError without a GPU, and ValueError for other types. `communicator`: an MPI_Comm, whose processes these are.

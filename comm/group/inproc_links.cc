@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that are threads of one process. A hub has a letter box for each; of a body and its place whoever comes second copies.
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -24,23 +25,35 @@ struct Event {
 };
 
 struct Hub {
-  explicit Hub(int ranks) : boxes(static_cast<size_t>(ranks)) {}
+  Hub(int ranks, const ArtificialLinks& links)
+      : between(links), boxes(static_cast<size_t>(ranks)), out_free(boxes.size()), in_free(boxes.size()) {}
   struct Box {
     std::mutex mutex;  // guards the next two
-    std::deque<Event> events;
+    std::multimap<GroupClock::time_point, Event>
+        events;  // by when they are there; those of one moment in order
     bool woken = false;
     std::condition_variable changed;
   };
-  void put(int to, Event event) {
+  void put(int to, Event event, GroupClock::time_point when = {}) {
     Box& box = boxes[static_cast<size_t>(to)];
     const std::lock_guard lock(box.mutex);
-    box.events.push_back(std::move(event));
+    box.events.emplace(when, std::move(event));
     box.changed.notify_one();
   }
+  GroupClock::duration time_of(size_t bytes) const {
+    if (between.bytes_per_s <= 0) return {};
+    return std::chrono::duration_cast<GroupClock::duration>(
+        std::chrono::duration<double>(static_cast<double>(bytes) / between.bytes_per_s));
+  }
+  bool is_artificial() const { return between.bytes_per_s > 0 || between.latency.count() > 0; }
+
+  const ArtificialLinks between;
   std::deque<Box> boxes;
-  std::mutex mutex;  // guards the next two: what has come first
-  std::map<Number, std::span<const std::byte>> bodies;
+  std::mutex mutex;                                     // guards the next four
+  std::map<Number, std::span<const std::byte>> bodies;  // what has come first
   std::map<Number, std::span<std::byte>> places;
+  std::vector<GroupClock::time_point> out_free,
+      in_free;  // when each rank's line has passed all that is on it
 };
 
 class InprocLinks final : public GroupLinks {
@@ -54,7 +67,15 @@ class InprocLinks final : public GroupLinks {
   std::string kind() const override { return "inproc"; }
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(hub_->boxes.size()); }
-  void post(int to, std::string message) override { hub_->put(to, {rank_, std::move(message), {}}); }
+  void post(int to, std::string message) override {
+    GroupClock::time_point when;
+    if (hub_->is_artificial()) {
+      GroupClock::time_point& last = last_post_[to];  // they stay in order
+      last = std::max(last, GroupClock::now() + hub_->between.latency + hub_->time_of(message.size()));
+      when = last;
+    }
+    hub_->put(to, {rank_, std::move(message), {}}, when);
+  }
   void send(int to, uint64_t number, std::span<const std::byte> body, Finished finished) override {
     const Number name{rank_, to, number};
     under_way_.emplace(name, std::move(finished));
@@ -80,11 +101,14 @@ class InprocLinks final : public GroupLinks {
     hub_->bodies.erase(body);
   }
   bool poll(LinkEvents& events) override {
-    std::deque<Event> came;
+    std::vector<Event> came;
     {
       Hub::Box& box = hub_->boxes[static_cast<size_t>(rank_)];
+      const auto now = GroupClock::now();
       const std::lock_guard lock(box.mutex);
-      came.swap(box.events);
+      const auto end = box.events.upper_bound(now);
+      for (auto one = box.events.begin(); one != end; ++one) came.push_back(std::move(one->second));
+      box.events.erase(box.events.begin(), end);
       box.woken = false;
     }
     for (Event& event : came) {
@@ -102,7 +126,11 @@ class InprocLinks final : public GroupLinks {
   void wait(std::chrono::microseconds at_most, bool) override {
     Hub::Box& box = hub_->boxes[static_cast<size_t>(rank_)];
     std::unique_lock lock(box.mutex);
-    box.changed.wait_for(lock, at_most, [&] { return box.woken || !box.events.empty(); });
+    for (const auto until = GroupClock::now() + at_most; !box.woken;) {
+      const auto next = box.events.empty() ? until : std::min(until, box.events.begin()->first);
+      if (GroupClock::now() >= next) return;
+      box.changed.wait_until(lock, next);
+    }
   }
   void wake() noexcept override {
     Hub::Box& box = hub_->boxes[static_cast<size_t>(rank_)];
@@ -115,20 +143,33 @@ class InprocLinks final : public GroupLinks {
  private:
   void meet(const Number& name, std::span<const std::byte> body, std::span<std::byte> place) {
     if (!body.empty()) std::memcpy(place.data(), body.data(), std::min(body.size(), place.size()));
-    hub_->put(std::get<0>(name), {-1, {}, name});
-    hub_->put(std::get<1>(name), {-1, {}, name});
+    const int from = std::get<0>(name), to = std::get<1>(name);
+    GroupClock::time_point sent, there;
+    if (hub_->is_artificial()) {
+      auto& out = hub_->out_free[static_cast<size_t>(from)];
+      auto& in = hub_->in_free[static_cast<size_t>(to)];
+      sent = out = in = std::max({GroupClock::now(), out, in}) + hub_->time_of(body.size());
+      there = sent + hub_->between.latency;
+    }
+    hub_->put(from, {-1, {}, name}, sent);
+    hub_->put(to, {-1, {}, name}, there);
   }
 
   const std::shared_ptr<Hub> hub_;
   const int rank_;
   std::map<Number, Finished> under_way_;
+  std::map<int, GroupClock::time_point> last_post_;  // when it is there, by rank
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(int size, const GroupOptions& options) {
+std::vector<std::unique_ptr<ProcessGroup>> make_inproc_groups(int size, const GroupOptions& options,
+                                                              const ArtificialLinks& between) {
   LOOMIX_CHECK(size > 0, ValueError, "[comm] a group of {} ranks; expected 1 or more.", size);
-  const auto hub = std::make_shared<Hub>(size);
+  LOOMIX_CHECK(between.bytes_per_s >= 0 && between.latency.count() >= 0, ValueError,
+               "[comm] links of {} bytes/s and {} us; expected nothing below 0.", between.bytes_per_s,
+               between.latency.count());
+  const auto hub = std::make_shared<Hub>(size, between);
   std::vector<std::unique_ptr<ProcessGroup>> groups;
   for (int rank = 0; rank < size; ++rank)
     groups.push_back(std::make_shared<GroupNode>(std::make_unique<InprocLinks>(hub, rank))->world(options));

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "comm/metrics.h"
 
 namespace loomix::comm {
 namespace {
@@ -268,8 +269,9 @@ void GroupCore::send(GroupCall& call, int to, uint32_t part, std::span<const std
   std::string message(reinterpret_cast<const char*>(&head), sizeof head);
   if (is_short) message.append(reinterpret_cast<const char*>(data.data()), data.size());
   links_->post(rank, std::move(message));
-  auto done = [this, self = call.shared_from_this(), to, after = std::move(after)]() mutable {
-    step_done(self, to, after);
+  auto done = [this, self = call.shared_from_this(), to, after = std::move(after),
+               stretch = begin_stretch(call, to, data.size(), true)]() mutable {
+    step_done(self, to, stretch, after);
   };
   // Not at once: the call may be beginning still.
   if (is_short) return post(std::move(done));
@@ -304,9 +306,9 @@ void GroupCore::meet(GroupState& group, int from, GroupState::Body&& body, Group
     const std::lock_guard lock(group.mutex);
     group.traffic.received[static_cast<size_t>(from)] += body.bytes;
   }
-  auto done = [this, call = std::move(place.call), from, after = std::move(place.finished)]() mutable {
-    step_done(call, from, after);
-  };
+  const Stretch stretch = begin_stretch(*place.call, from, body.bytes, false);
+  auto done = [this, call = std::move(place.call), from, after = std::move(place.finished),
+               stretch]() mutable { step_done(call, from, stretch, after); };
   if (body.number == 0) {
     if (!body.here.empty()) std::memcpy(place.memory.data(), body.here.data(), body.here.size());
     return post(std::move(done));
@@ -314,10 +316,39 @@ void GroupCore::meet(GroupState& group, int from, GroupState::Body&& body, Group
   links_->receive(group.ranks[static_cast<size_t>(from)], body.number, place.memory, std::move(done));
 }
 
-void GroupCore::step_done(const std::shared_ptr<GroupCall>& call, int rank, GroupLinks::Finished& after) {
+std::string GroupCore::track_name(const GroupCall& call, int rank, bool outward) const {
+  return fmt::format("rank {} {} rank {}", links_->rank(), outward ? "to" : "from",
+                     call.group->ranks[static_cast<size_t>(rank)]);
+}
+
+GroupCore::Stretch GroupCore::begin_stretch(const GroupCall& call, int rank, size_t bytes, bool outward) {
+  const engine::Trace* const trace = call.group->options.trace;
+  if (trace == nullptr || !trace->enabled()) return {};
+  std::vector<bool>& in_use = tracks_[track_name(call, rank, outward)];
+  const auto free = std::find(in_use.begin(), in_use.end(), false);
+  const auto track = static_cast<size_t>(free - in_use.begin());
+  if (free == in_use.end()) in_use.push_back(true);
+  in_use[track] = true;
+  return {engine::Trace::now(), track, bytes, outward};
+}
+
+void GroupCore::end_stretch(const GroupCall& call, int rank, const Stretch& stretch) {
+  if (stretch.begin == 0) return;
+  const std::string name = track_name(call, rank, stretch.outward);
+  tracks_[name][stretch.track] = false;
+  call.group->options.trace->add(
+      fmt::format("{} {}", name, stretch.track),
+      fmt::format("{}: {} bytes", CallName{call.signature, call.text()}.with_number(call.number),
+                  stretch.bytes),
+      "message", stretch.begin, engine::Trace::now());
+}
+
+void GroupCore::step_done(const std::shared_ptr<GroupCall>& call, int rank, const Stretch& stretch,
+                          GroupLinks::Finished& after) {
   --call->open[static_cast<size_t>(rank)];
   --call->all_open;
   if (call->over) return;
+  end_stretch(*call, rank, stretch);
   if (after) after();
   end_if_done(*call);
 }
@@ -422,6 +453,12 @@ std::unique_ptr<ProcessGroup> GroupNode::make(uint64_t id, std::vector<int> rank
   const int me = static_cast<int>(own - ranks.begin());
   auto state = std::make_shared<GroupState>(name, std::move(ranks), me, options);
   core_->post([core = core_.get(), state] { core->add(state); });
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(groups_, [](const auto& one) { return one.second.expired(); });
+    groups_.emplace(++made_, state);
+    serve_metrics(options);
+  }
   return std::make_unique<ProcessGroup>(shared_from_this(), std::move(state));
 }
 

@@ -201,7 +201,17 @@ class GroupCore final : public LinkEvents, public std::enable_shared_from_this<G
   bool agree(GroupState& group, int from, uint64_t call, const CallName& what);
   std::string doing(GroupState& group) const;
   std::string why_late(const GroupState& group, const GroupCall& call, size_t rank) const;
-  void step_done(const std::shared_ptr<GroupCall>& call, int rank, GroupLinks::Finished& after);
+  // A stretch of the trace; those of a rank that overlap are on tracks of their own.
+  struct Stretch {
+    int64_t begin = 0;  // 0: not traced
+    size_t track = 0, bytes = 0;
+    bool outward = false;
+  };
+  std::string track_name(const GroupCall& call, int rank, bool outward) const;
+  Stretch begin_stretch(const GroupCall& call, int rank, size_t bytes, bool outward);
+  void end_stretch(const GroupCall& call, int rank, const Stretch& stretch);
+  void step_done(const std::shared_ptr<GroupCall>& call, int rank, const Stretch& stretch,
+                 GroupLinks::Finished& after);
   void finish(GroupCall& call, std::exception_ptr error);
   void end_if_done(GroupCall& call);
   void look();
@@ -217,7 +227,8 @@ class GroupCore final : public LinkEvents, public std::enable_shared_from_this<G
   std::chrono::milliseconds look_every_{250};
   std::chrono::milliseconds deadline_{0};  // the longest of a group
   bool running_ = true;
-  size_t calls_ = 0;  // under way
+  size_t calls_ = 0;                                 // under way
+  std::map<std::string, std::vector<bool>> tracks_;  // of the trace, by whom: which are in use
   std::atomic<std::thread::id> thread_id_;
   mutable std::mutex mutex_;  // guards the next two
   std::vector<Command> inbox_;
@@ -237,12 +248,17 @@ class GroupNode : public std::enable_shared_from_this<GroupNode> {
   // At the end of the process: until all other ranks have got there, too. Why not all is well; empty if it is.
   std::string wait_for_the_end(std::chrono::milliseconds for_last_words);
   GroupCore& core() { return *core_; }
+  std::string metrics_text() const;
 
  private:
+  void serve_metrics(const GroupOptions& options);
   const std::shared_ptr<GroupCore> core_;
-  std::mutex mutex_;  // guards the next
-  std::map<std::vector<int>, uint64_t> worlds_;  // how many of these ranks were made
+  mutable std::mutex mutex_;                              // guards the next three
+  std::map<std::vector<int>, uint64_t> worlds_;           // how many of these ranks were made
+  std::map<uint64_t, std::weak_ptr<GroupState>> groups_;  // as they were made
+  uint64_t made_ = 0;
   std::thread thread_;
+  std::unique_ptr<class MetricsServer> metrics_;
 };
 
 }  // namespace loomix::comm

@@ -9,7 +9,9 @@
 #include <gmock/gmock.h>
 
 #include <random>
+#include <thread>
 
+#include "tests/cpp/comm/collectives.h"
 #include "tests/cpp/comm/fabric.h"
 
 namespace loomix::comm {
@@ -48,6 +50,38 @@ TEST(Metrics, TextIsPrometheus) {
   EXPECT_EQ(text.text(),
             "# HELP a_total Counts.\n# TYPE a_total counter\na_total 3\n"
             "# HELP b Is so.\n# TYPE b gauge\nb{x=\"q\\\"\\\\\\n\",y=\"1\"} 0.5\nb 1e+15\n");
+}
+
+TEST(Metrics, GroupsTellWhatTheyCount) {
+  using namespace std::chrono_literals;
+  GroupOptions options{20s, 40s};
+  options.metrics_port = 20'000 + getpid() % 10'000;
+  auto groups = make_inproc_groups(2, options);
+  std::vector<std::thread> ranks;
+  for (auto& group : groups) {
+    ranks.emplace_back([&group, &options] {
+      const int me = group->rank();
+      std::vector<float> values(1000, 1);
+      WaitingGroup(*group).all_reduce(values.data(), values.data(), values.size(), DType::float32,
+                                      Reduction::sum);
+      const auto alone = group->subgroup(std::vector{me});
+      WaitingGroup(*alone).barrier();
+      const std::string text =
+          ask(static_cast<uint16_t>(options.metrics_port + me), "GET /metrics HTTP/1.0\r\n\r\n");
+      const auto other = std::to_string(1 - me), own = std::to_string(me);
+      for (const std::string& line :
+           {"loomix_node{role=\"rank\",rank=\"" + own + "\"} 1",
+            std::string("loomix_group_calls_total{group=\"1\",ranks=\"0,1\"} 1"),
+            "loomix_group_calls_total{group=\"2\",ranks=\"" + own + "\"} 1",
+            "loomix_group_sent_bytes_total{group=\"1\",rank=\"" + other + "\"} 4000",
+            "loomix_group_received_bytes_total{group=\"1\",rank=\"" + other + "\"} 4000",
+            std::string("loomix_group_broken{group=\"1\",ranks=\"0,1\"} 0")})
+        EXPECT_THAT(text, HasSubstr(line + "\n"));
+      EXPECT_THAT(text, HasSubstr("loomix_group_waited_seconds_total{group=\"1\",ranks=\"0,1\"} 0.0"));
+      WaitingGroup(*group).barrier();
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
 }
 
 TEST(Metrics, ANodeTellsWhatItCounts) {

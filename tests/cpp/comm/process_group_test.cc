@@ -16,8 +16,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 void on_all(int size, const std::function<void(WaitingGroup&)>& body,
-            const GroupOptions& options = {20s, 40s}) {
-  auto groups = make_inproc_groups(size, options);
+            const GroupOptions& options = {20s, 40s}, const ArtificialLinks& between = {}) {
+  auto groups = make_inproc_groups(size, options, between);
   std::vector<std::thread> threads;
   for (auto& group : groups) {
     threads.emplace_back([&body, own = std::move(group)]() mutable {
@@ -155,6 +155,49 @@ TEST(InprocGroup, EachSendsToEachWhatItLikes) {
     });
     EXPECT_EQ(got, expected);
   });
+}
+
+TEST(InprocGroup, ArtificialLinksTakeTheirTime) {
+  const auto seconds = [](const std::function<void()>& body) {
+    const auto begin = std::chrono::steady_clock::now();
+    body();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  on_all(3, [](WaitingGroup& group) { check_group(group); }, {20s, 40s}, {1e9, 200us});
+  on_all(3,
+         [&](WaitingGroup& group) {
+           std::vector<std::byte> data(3'000'000), all(9'000'000);
+           group.barrier();
+           // 6 MB come in at 100 MB/s, and as many go out meanwhile.
+           const double gather = seconds([&] { group.all_gather(data.data(), all.data(), data.size()); });
+           EXPECT_GE(gather, 0.060);
+           EXPECT_LE(gather, 0.110);
+           group.barrier();
+           const double barriers = seconds([&] {
+             for (int i = 0; i < 5; ++i) group.barrier();
+           });
+           EXPECT_GE(barriers, 0.025);
+           EXPECT_LE(barriers, 0.060);
+         },
+         {20s, 40s}, {100e6, 5ms});
+  EXPECT_THROW(make_inproc_groups(2, {}, {-1, 0us}), ValueError);
+}
+
+TEST(InprocGroup, TracesHaveATrackForEachRank) {
+  engine::Trace trace;
+  trace.start();
+  GroupOptions options{20s, 40s};
+  options.trace = &trace;
+  on_all(
+      2,
+      [](WaitingGroup& group) {
+        std::vector<float> values(400'000, 1);
+        group.all_reduce(values.data(), values.data(), values.size(), DType::float32, Reduction::sum);
+      },
+      options);
+  const std::string text = trace.to_json();
+  EXPECT_THAT(text, AllOf(HasSubstr("rank 0 from rank 1"), HasSubstr("rank 1 to rank 0"),
+                          HasSubstr("all_reduce 1: ")));
 }
 
 TEST(InprocGroup, SplitsHaveTheirOwnRanks) {
