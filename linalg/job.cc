@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "linalg/job.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace loomix::linalg {
+namespace {
+
+constexpr int64_t kMarkBytes = 8;
+constexpr uint64_t kGood = 0x21646f6f67213a29ULL;
+constexpr size_t kNoteBytes = 256;  // what a rank says about an operation: a key and a text
+
+engine::TaskInfo message_task(const char* (*name)(const void*), int64_t bytes) {
+  engine::TaskInfo info;
+  info.lane = engine::Lane::communicate;
+  info.may_inline = false;
+  info.bytes = bytes;
+  info.describe.name = name;
+  return info;
+}
+
+std::byte* bytes_of(const Storage& storage) { return static_cast<std::byte*>(storage.data()); }
+
+bool is_good(const Storage& storage, size_t bytes) {
+  uint64_t mark = 0;
+  std::memcpy(&mark, bytes_of(storage) + bytes - kMarkBytes, kMarkBytes);
+  return mark == kGood;
+}
+
+}  // namespace
+
+int Job::reserve_tags(int count) {
+  const std::lock_guard lock(mutex_);
+  if (next_tag_ > comm::ProcessGroup::kMostTag - count) next_tag_ = 0;
+  return std::exchange(next_tag_, next_tag_ + count);
+}
+
+Message::Message(Job& job, const Shape& shape, DType dtype) {
+  const int64_t bytes = shape.size() * size_of(dtype) + kMarkBytes;
+  whole_ = NDArray(job.engine(), Shape{bytes}, DType::uint8, Device::cpu());
+  elements_ = NDArray(whole_.storage_ref(), shape, dtype);
+}
+
+void Message::mark_good(const NDArray& whole) {
+  std::memcpy(bytes_of(whole.storage()) + whole.bytes() - kMarkBytes, &kGood, kMarkBytes);
+}
+
+// What tasks and calls of an operation share.
+struct Operation::State {
+  State(JobRef of, std::string name, int first)
+      : job(std::move(of)), what(std::move(name)), first_tag(first), agreed(job->engine().new_var()) {}
+
+  // The answer of the others and the task that waits for it come in any order.
+  void give_completion(engine::Completion ending) {
+    const std::lock_guard lock(mutex);
+    completion.emplace(std::move(ending));
+    if (answered) finish();
+  }
+  void answer(std::exception_ptr why) {
+    const std::lock_guard lock(mutex);
+    if (!why) why = disagreement();
+    failed = why != nullptr;
+    error = std::move(why);
+    answered = true;
+    if (completion) finish();
+  }
+  void finish() {
+    error ? completion->fail(error) : completion->done();
+    completion.reset();
+    notes = {};
+  }
+  std::exception_ptr disagreement() const {
+    std::string text;
+    const char* const first = notes.data() + kNoteBytes;  // behind the own note
+    for (int rank = 0; rank < job->size(); ++rank) {
+      const char* const note = first + static_cast<size_t>(rank) * kNoteBytes;
+      if (rank > 0 && std::memcmp(note, note - kNoteBytes, kNoteBytes) == 0) continue;
+      text += fmt::format("{}from rank {} on {}", text.empty() ? "" : "; ", rank, note + sizeof(uint64_t));
+    }
+    const bool all_same = std::equal(first + kNoteBytes, notes.data() + notes.size(), first);
+    if (all_same) return nullptr;
+    return std::make_exception_ptr(
+        ValueError(fmt::format("[parallel] ranks do different things: {}; all must call the same, with the "
+                               "same shapes, types and layouts.",
+                               text)));
+  }
+
+  const JobRef job;
+  const std::string what;
+  const int first_tag;
+  const engine::VarRef agreed;  // its writer fails if they do not
+  std::atomic<bool> failed{false};
+  std::mutex mutex;         // guards what follows
+  std::vector<char> notes;  // the own one, then those of all ranks
+  std::optional<engine::Completion> completion;
+  std::exception_ptr error;
+  bool answered = false;
+};
+
+Operation::Operation(const JobRef& job, std::string what, uint64_t key, int messages)
+    : state_(std::make_shared<State>(job, std::move(what), job->reserve_tags(messages))) {
+  if (job->size() == 1) return;
+  State& state = *state_;
+  state.notes.resize(kNoteBytes * (static_cast<size_t>(job->size()) + 1));
+  std::memcpy(state.notes.data(), &key, sizeof key);
+  std::memcpy(state.notes.data() + sizeof key, state.what.data(),
+              std::min(state.what.size(), kNoteBytes - sizeof key - 1));
+  // Not in a task: so the answer is there, as a rule, before the data is.
+  job->group().all_gather(state.notes.data(), state.notes.data() + kNoteBytes, kNoteBytes,
+                          [state = state_](std::exception_ptr error) { state->answer(std::move(error)); });
+  const engine::Tag tag{state.agreed.get(), engine::Access::write};
+  job->engine().push_async(message_task([](const void*) { return "agree"; }, 0), {&tag, 1},
+                           [state = state_](engine::RunContext&, engine::Completion ending) {
+                             state->give_completion(std::move(ending));
+                           });
+}
+
+Job& Operation::job() const { return *state_->job; }
+
+// The work of a task that sends. If the engine drops it, because there is an error in what it reads, it says that instead.
+class Operation::Sending {
+ public:
+  Sending(std::shared_ptr<State> state, Ref<Storage> memory, int64_t bytes, int to, int number)
+      : state_(std::move(state)),
+        memory_(std::move(memory)),
+        bytes_(static_cast<size_t>(bytes)),
+        to_(to),
+        tag_(state_->first_tag + number) {}
+  Sending(Sending&&) noexcept = default;
+  Sending& operator=(Sending&&) = delete;
+  ~Sending() {
+    if (state_ && !state_->failed) send_bad();
+  }
+  void operator()(engine::RunContext&, engine::Completion ending) {
+    const auto state = std::move(state_);
+    const std::byte* const data = bytes_of(*memory_);
+    state->job->group().send(
+        data, bytes_, to_, tag_,
+        [state, memory = std::move(memory_), ending = std::move(ending)](std::exception_ptr error) mutable {
+          error ? ending.fail(std::move(error)) : ending.done();
+        });
+  }
+
+ private:
+  void send_bad() noexcept try {
+    const auto nothing = std::make_shared<std::vector<std::byte>>(bytes_);
+    state_->job->group().send(nothing->data(), bytes_, to_, tag_,
+                              [nothing, state = state_](std::exception_ptr) {});
+  } catch (const std::exception&) {  // no memory: the other rank hears of this one's end
+  }
+
+  std::shared_ptr<State> state_;
+  Ref<Storage> memory_;
+  size_t bytes_;
+  int to_, tag_;
+};
+
+void Operation::send(const Message& message, int to, int number) const {
+  ArrayTags tags;
+  tags.read(message.whole());
+  std::vector<engine::Tag> all(tags.tags().begin(), tags.tags().end());
+  all.push_back({state_->agreed.get(), engine::Access::read});
+  job().engine().push_async(
+      message_task([](const void*) { return "send"; }, message.whole().bytes()), all,
+      Sending(state_, message.whole().storage_ref(), message.whole().bytes(), to, number));
+}
+
+void Operation::receive(const Message& message, int from, int number) const {
+  ArrayTags tags;
+  tags.write(message.whole());
+  std::vector<engine::Tag> all(tags.tags().begin(), tags.tags().end());
+  all.push_back({state_->agreed.get(), engine::Access::read});
+  job().engine().push_async(
+      message_task([](const void*) { return "receive"; }, message.whole().bytes()), all,
+      [state = state_, memory = message.whole().storage_ref(),
+       bytes = static_cast<size_t>(message.whole().bytes()), from,
+       tag = state_->first_tag + number](engine::RunContext&, engine::Completion ending) {
+        std::byte* const data = bytes_of(*memory);
+        state->job->group().receive(
+            data, bytes, from, tag,
+            [state, memory, bytes, from, ending = std::move(ending)](std::exception_ptr error) mutable {
+              if (!error && !is_good(*memory, bytes))
+                error = std::make_exception_ptr(StateError(fmt::format(
+                    "[parallel] rank {} has an error in what it sends in {}; the error there says which.",
+                    from, state->what)));
+              error ? ending.fail(std::move(error)) : ending.done();
+            });
+      });
+}
+
+}  // namespace loomix::linalg

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/process_group.h"
+#include "linalg/transfer.h"
+#include "ndarray/ndarray.h"
+#include "symbol/executor/runtime.h"
+
+namespace loomix::linalg {
+
+// The ranks that matrices lie on, and what operations on them need: a group that sends messages, an engine whose tasks they are, plans
+// that were made before. Every rank makes one of the same group, and then calls the same operations in the same order.
+class Job : public std::enable_shared_from_this<Job> {
+ public:
+  Job(Runtime& runtime, std::shared_ptr<comm::ProcessGroup> group)
+      : runtime_(runtime), group_(std::move(group)), transfers_(group_->rank()) {}
+  int rank() const { return group_->rank(); }
+  int size() const { return group_->size(); }
+  Runtime& runtime() { return runtime_; }
+  engine::Engine& engine() { return runtime_.engine(); }
+  comm::ProcessGroup& group() { return *group_; }
+  TransferCache& transfers() { return transfers_; }
+
+ private:
+  friend class Operation;
+  int reserve_tags(int count);  // for messages; the same on all ranks, as they call the same
+
+  Runtime& runtime_;
+  const std::shared_ptr<comm::ProcessGroup> group_;
+  TransferCache transfers_;
+  std::mutex mutex_;  // guards the next
+  int next_tag_ = 0;
+};
+using JobRef = std::shared_ptr<Job>;
+
+// Memory for what goes from a rank to another one: elements, and behind them a mark that they are good.
+class Message {
+ public:
+  Message(Job& job, const Shape& shape, DType dtype);
+  const NDArray& elements() const { return elements_; }
+  // Tasks that fill it write this, and end with mark_good().
+  const NDArray& whole() const { return whole_; }
+  static void mark_good(const NDArray& whole);
+
+ private:
+  NDArray whole_, elements_;
+};
+
+// One operation that all ranks do together. They agree on what it is: if they do not, what it writes throws ValueError on all of them,
+// which says who does what. Copies are the same operation.
+//
+// Its messages are tasks. One whose data has an error tells the other rank, so that what is received throws there, too, and nobody waits.
+class Operation {
+ public:
+  // `what` and `key` must be the same on all ranks; `what` is for people: "remap of (4, 4) float32". `messages`: how many numbers
+  // its messages take.
+  Operation(const JobRef& job, std::string what, uint64_t key, int messages = 1);
+
+  // Pushes. A message of a pair of ranks meets its place by its number, below `messages`, which serves once a pair.
+  void send(const Message& message, int to, int number = 0) const;
+  void receive(const Message& message, int from, int number = 0) const;
+  Job& job() const;
+
+ private:
+  struct State;
+  class Sending;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace loomix::linalg
