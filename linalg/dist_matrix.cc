@@ -62,13 +62,6 @@ DType sum_type(DType dtype) { return size_of(dtype) < 4 ? DType::float32 : dtype
 
 }  // namespace
 
-void DistMatrix::allocate() {
-  for (const int number : layout_.blocks_of(job_->rank())) {
-    const Block block = layout_.block(number);
-    blocks_.emplace_back(job_->engine(), Shape{block.rows, block.columns}, dtype_, Device::cpu());
-  }
-}
-
 std::string DistMatrix::to_string() const {
   return fmt::format("({}, {}) {}, {}", rows(), columns(), name_of(dtype_), layout_.name());
 }
@@ -113,21 +106,26 @@ DistMatrix DistMatrix::from_global(const JobRef& job, const NDArray& array, cons
   return from_local(job, there, dtype, std::move(blocks)).remap(layout);
 }
 
-DistMatrix DistMatrix::filled(const JobRef& job, const Layout& layout, DType dtype, double value) {
+DistMatrix DistMatrix::uninitialised(const JobRef& job, const Layout& layout, DType dtype) {
   check_type(dtype);
   layout.check_ranks(job->size());
   DistMatrix result(job, layout, dtype);
-  result.allocate();
+  for (const int number : layout.blocks_of(job->rank())) {
+    const Block block = layout.block(number);
+    result.blocks_.emplace_back(job->engine(), Shape{block.rows, block.columns}, dtype, Device::cpu());
+  }
+  return result;
+}
+
+DistMatrix DistMatrix::filled(const JobRef& job, const Layout& layout, DType dtype, double value) {
+  DistMatrix result = uninitialised(job, layout, dtype);
   for (const NDArray& block : result.blocks_) fill(block, value);
   return result;
 }
 
 DistMatrix DistMatrix::random(const JobRef& job, const Layout& layout, DType dtype,
                               const Distribution& distribution, uint64_t seed) {
-  check_type(dtype);
-  layout.check_ranks(job->size());
-  DistMatrix result(job, layout, dtype);
-  result.allocate();
+  DistMatrix result = uninitialised(job, layout, dtype);
   const auto own = layout.blocks_of(job->rank());
   for (size_t i = 0; i < own.size(); ++i) {
     const NDArray& block = result.blocks_[i];
@@ -158,12 +156,9 @@ DistMatrix DistMatrix::random(const JobRef& job, const Layout& layout, DType dty
 
 DistMatrix DistMatrix::remap(const Layout& layout, std::optional<DType> dtype, bool transpose) const {
   const DType to = dtype.value_or(dtype_);
-  check_type(to);
-  layout.check_ranks(job_->size());
   if (!transpose && to == dtype_ && layout == layout_) return *this;
   const auto plan = job_->transfers().find(layout_, layout, transpose);
-  DistMatrix result(job_, layout, to);
-  result.allocate();
+  const DistMatrix result = uninitialised(job_, layout, to);
   const Operation operation(job_,
                             fmt::format("remap of {} to {} {}{}", to_string(), name_of(to), layout.name(),
                                         transpose ? ", transposed" : ""),
@@ -233,25 +228,26 @@ NDArray DistMatrix::added_up(int64_t size, const char* what, Each&& each) const 
   const DType type = sum_type(dtype_);
   Job& job = *job_;
   const Operation operation(job_, fmt::format("{} of {}", what, to_string()), layout_.hash());
-  const Message own(job, Shape{size}, type);
-  fill(own.elements(), 0);
+  const Message own(job, size * size_of(type));
+  const NDArray sums = own.elements(Shape{size}, type);
+  fill(sums, 0);
   const auto numbers = layout_.blocks_of(job.rank());
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (layout_.owners(numbers[i]).front() != job.rank() || blocks_[i].size() == 0) continue;
-    each(type == dtype_ ? blocks_[i] : cast(blocks_[i], type), layout_.block(numbers[i]), own.elements());
+    each(type == dtype_ ? blocks_[i] : cast(blocks_[i], type), layout_.block(numbers[i]), sums);
   }
-  push_mark(own);
+  own.push_mark();
   NDArray sum = zeros(job.engine(), Shape{size}, type, Device::cpu());
   std::vector<Message> parts;
   for (int rank = 0; rank < job.size(); ++rank) {
-    parts.push_back(rank == job.rank() ? own : Message(job, Shape{size}, type));
+    parts.push_back(rank == job.rank() ? own : Message(job, size * size_of(type)));
     if (rank == job.rank()) continue;
     operation.send(own, rank);
     operation.receive(parts.back(), rank);
   }
   if (size > 0) {
     for (const Message& part : parts)
-      sum = run_node(job.runtime(), "elemwise_add", {sum, part.elements()})[0];
+      sum = run_node(job.runtime(), "elemwise_add", {sum, part.elements(Shape{size}, type)})[0];
   }
   return sum;
 }

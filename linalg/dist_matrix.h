@@ -39,6 +39,7 @@ class DistMatrix {
   // Of an array of `root`; what other ranks give is not looked at and may be none.
   static DistMatrix from_global(const JobRef& job, const NDArray& array, const Layout& layout, DType dtype,
                                 int root = 0);
+  static DistMatrix uninitialised(const JobRef& job, const Layout& layout, DType dtype);
   static DistMatrix filled(const JobRef& job, const Layout& layout, DType dtype, double value);
   static DistMatrix random(const JobRef& job, const Layout& layout, DType dtype,
                            const Distribution& distribution, uint64_t seed);
@@ -74,7 +75,6 @@ class DistMatrix {
  private:
   DistMatrix(JobRef job, Layout layout, DType dtype)
       : job_(std::move(job)), layout_(std::move(layout)), dtype_(dtype) {}
-  void allocate();
   template <class Each>
   DistMatrix each_block(Each&& each) const;
   template <class Each>

@@ -15,6 +15,13 @@
 
 namespace loomix::linalg {
 
+// What ways to multiply are chosen by. The same on all ranks.
+struct Links {
+  double bytes_per_s = 3e9;  // from a rank to another one, while all send
+  double latency_s = 3e-5;   // of a message
+  double flops = 5e10;       // of a rank, in products
+};
+
 // The ranks that matrices lie on, and what operations on them need: a group that sends messages, an engine whose tasks they are, plans
 // that were made before. Every rank makes one of the same group, and then calls the same operations in the same order.
 class Job : public std::enable_shared_from_this<Job> {
@@ -27,6 +34,8 @@ class Job : public std::enable_shared_from_this<Job> {
   engine::Engine& engine() { return runtime_.engine(); }
   comm::ProcessGroup& group() { return *group_; }
   TransferCache& transfers() { return transfers_; }
+
+  Links links;
 
  private:
   friend class Operation;
@@ -43,14 +52,17 @@ using JobRef = std::shared_ptr<Job>;
 // Memory for what goes from a rank to another one: elements, and behind them a mark that they are good.
 class Message {
  public:
-  Message(Job& job, const Shape& shape, DType dtype);
-  const NDArray& elements() const { return elements_; }
-  // Tasks that fill it write this, and end with mark_good().
+  Message(Job& job, int64_t bytes);  // of the elements
+  // The first of them, as an array. A task that writes it is followed by push_mark(), or ends with mark_good().
+  NDArray elements(const Shape& shape, DType dtype) const {
+    return NDArray(whole_.storage_ref(), shape, dtype);
+  }
   const NDArray& whole() const { return whole_; }
+  void push_mark() const;
   static void mark_good(const NDArray& whole);
 
  private:
-  NDArray whole_, elements_;
+  NDArray whole_;
 };
 
 // One operation that all ranks do together. They agree on what it is: if they do not, what it writes throws ValueError on all of them,

@@ -122,26 +122,16 @@ void push_remap(const Operation& operation, const std::shared_ptr<const Transfer
                                                          {to.arrays.begin(), to.arrays.end()},
                                                          wire_type(from.dtype, to.dtype)});
   for (const Route& route : plan->sends) {
-    const Message message(job, Shape{route.elements}, remap->wire);
+    const Message message(job, route.elements * size_of(remap->wire));
     push_pack(job, remap, route, message);
     operation.send(message, route.rank);
   }
   push_copies(job, remap);
   for (const Route& route : plan->receives) {
-    const Message message(job, Shape{route.elements}, remap->wire);
+    const Message message(job, route.elements * size_of(remap->wire));
     operation.receive(message, route.rank);
     push_unpack(job, remap, route, message);
   }
-}
-
-void push_mark(const Message& message) {
-  ArrayTags tags;
-  tags.update(message.whole());
-  engine::TaskInfo info;
-  info.describe.name = [](const void*) { return "mark_good"; };
-  message.whole().engine().push(std::move(info), tags.tags(), [whole = message.whole()](engine::RunContext&) {
-    Message::mark_good(whole);
-  });
 }
 
 }  // namespace loomix::linalg

@@ -21,7 +21,5 @@ struct OwnBlocks {
 };
 void push_remap(const Operation& operation, const std::shared_ptr<const Transfer>& plan,
                 const OwnBlocks& from, const OwnBlocks& to);
-// Pushes: what other tasks wrote into the message is good.
-void push_mark(const Message& message);
 
 }  // namespace loomix::linalg

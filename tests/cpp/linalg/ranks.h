@@ -20,7 +20,7 @@ class Ranks {
   explicit Ranks(int count, std::chrono::seconds deadline = std::chrono::seconds(20)) {
     for (auto& group : comm::make_inproc_groups(count, {deadline, deadline})) {
       engine::EngineOptions options;
-      options.workers = 2;
+      options.workers = 1;
       engines_.push_back(engine::make_threaded_engine(options));
       runtimes_.push_back(std::make_unique<Runtime>(*engines_.back(), ops::builtin_table()));
       jobs_.push_back(std::make_shared<Job>(*runtimes_.back(), std::move(group)));

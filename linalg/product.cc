@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "linalg/product.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ndarray/copy.h"
+#include "symbol/executor/run_node.h"
+
+// The four ways, as tasks. Operands and result have been brought into blocks of which each step uses whole ones; all of this is
+// pushed ahead, and buffers, which a task must have read before another one writes them, bound how far ahead it runs.
+namespace loomix::linalg {
+namespace {
+
+// An operand by its blocks as they are multiplied, though it may be stored transposed.
+struct Operand {
+  DistMatrix matrix;
+  bool transposed;
+
+  Block place(int i, int j) const {
+    const Layout& layout = matrix.layout();
+    return layout.block(transposed ? j * layout.block_columns() + i : i * layout.block_columns() + j);
+  }
+  Shape shape(int i, int j) const {  // as stored
+    const Block block = place(i, j);
+    return Shape{block.rows, block.columns};
+  }
+  const NDArray& at(int i, int j) const {  // an own one
+    const Layout& layout = matrix.layout();
+    const int number = transposed ? j * layout.block_columns() + i : i * layout.block_columns() + j;
+    const auto own = layout.blocks_of(matrix.job()->rank());
+    return matrix
+        .local()[static_cast<size_t>(std::lower_bound(own.begin(), own.end(), number) - own.begin())];
+  }
+  int64_t bytes_of_largest() const {
+    int64_t most = 0;
+    for (int b = 0; b < matrix.layout().blocks(); ++b) most = std::max(most, matrix.layout().block(b).size());
+    return most * size_of(matrix.dtype());
+  }
+};
+
+class Multiplication {
+ public:
+  Multiplication(const Operand& a, const Operand& b, const ProductWay& way, DistMatrix result,
+                 std::string what)
+      : job_(*result.job()),
+        a_(a),
+        b_(b),
+        way_(way),
+        c_{std::move(result), false},
+        operation_(c_.matrix.job(), std::move(what), a.matrix.layout().hash() ^ b.matrix.layout().hash(),
+                   messages()) {}
+
+  void push() {
+    switch (way_.algorithm) {
+      case Algorithm::local: return push_local();
+      case Algorithm::ring: return push_ring();
+      case Algorithm::grid: return push_grid();
+      case Algorithm::reduce: return push_reduce();
+    }
+  }
+
+ private:
+  int messages() const {
+    switch (way_.algorithm) {
+      case Algorithm::local: return 1;
+      case Algorithm::ring: return job_.size() * way_.chunks;
+      case Algorithm::grid: return 2 * way_.a.block_columns();
+      case Algorithm::reduce: return 1;
+    }
+    return 1;
+  }
+
+  // c = a b, or c += a b.
+  void multiply(NDArray a, NDArray b, NDArray c, bool add) {
+    if (c.size() == 0) return;
+    if (a.size() == 0 || b.size() == 0) {
+      if (!add) fill(c, 0);
+      return;
+    }
+    if (a.dtype() != c.dtype()) a = cast(a, c.dtype());
+    if (b.dtype() != c.dtype()) b = cast(b, c.dtype());
+    NDArray* const out[] = {&c};
+    const ops::Req request[] = {add ? ops::Req::add : ops::Req::write};
+    run_node(job_.runtime(), "dot", {a, b},
+             {{"transpose_a", a_.transposed ? "True" : "False"},
+              {"transpose_b", b_.transposed ? "True" : "False"}},
+             {.out = out, .req = request});
+  }
+
+  // Sends an own block, by a buffer.
+  void send_own(const NDArray& block, const Message& buffer, int to, int number) {
+    if (block.size() > 0) copy(block, buffer.elements(block.shape(), block.dtype()));
+    buffer.push_mark();
+    operation_.send(buffer, to, number);
+  }
+
+  void push_local() {
+    const int me = job_.rank();
+    if (way_.moves_a) multiply(a_.at(0, 0), b_.at(0, me), c_.at(0, me), false);
+    else multiply(a_.at(me, 0), b_.at(0, 0), c_.at(me, 0), false);
+  }
+
+  // At step t a rank has the part of rank me + t; it came from the right and goes on to the left.
+  void push_ring() {
+    const int ranks = job_.size(), me = job_.rank();
+    const int left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
+    const Operand& moving = way_.moves_a ? a_ : b_;
+    const bool by_row = way_.moves_a != way_.cuts_inner;  // its units lie on top of each other
+    std::vector<Message>
+        buffers;  // a part, which must all be there before the next one goes, and one unit more
+    for (int i = 0; i <= way_.chunks; ++i) buffers.emplace_back(job_, moving.bytes_of_largest());
+    size_t turn = 0;
+    for (int t = 0; t < ranks; ++t) {
+      for (int chunk = 0; chunk < way_.chunks; ++chunk) {
+        const int unit = (me + t) % ranks * way_.chunks + chunk;
+        const int i = by_row ? unit : 0, j = by_row ? 0 : unit;
+        const Message& buffer = buffers[turn++ % buffers.size()];
+        NDArray part;
+        if (t == 0) {
+          part = moving.at(i, j);
+          send_own(part, buffer, left, unit);
+        } else {
+          operation_.receive(buffer, right, unit);
+          part = buffer.elements(moving.shape(i, j), moving.matrix.dtype());
+          if (t + 1 < ranks) operation_.send(buffer, left, unit);
+        }
+        const bool add = way_.cuts_inner && (t > 0 || chunk > 0);
+        if (way_.moves_a) {
+          multiply(part, b_.at(way_.cuts_inner ? unit : 0, me), c_.at(way_.cuts_inner ? 0 : unit, me), add);
+        } else {
+          multiply(a_.at(me, way_.cuts_inner ? unit : 0), part, c_.at(me, way_.cuts_inner ? 0 : unit), add);
+        }
+      }
+    }
+  }
+
+  // The panel that this rank has, or that comes along a line of ranks from the one that has it, at place `first`, and goes on.
+  NDArray panel(const Operand& of, int i, int j, const Message& buffer, int place, int first, int length,
+                int base, int step, int number) {
+    const int next = (place + 1) % length, before = (place + length - 1) % length;
+    if (place == first) {
+      const NDArray& own = of.at(i, j);
+      if (next != first) send_own(own, buffer, base + next * step, number);
+      return own;
+    }
+    operation_.receive(buffer, base + before * step, number);
+    if (next != first) operation_.send(buffer, base + next * step, number);
+    return buffer.elements(of.shape(i, j), of.matrix.dtype());
+  }
+
+  void push_grid() {
+    const int q = way_.q, row = job_.rank() / q, column = job_.rank() % q;
+    const int panels = way_.a.block_columns();
+    const Message a_buffers[] = {{job_, a_.bytes_of_largest()}, {job_, a_.bytes_of_largest()}};
+    const Message b_buffers[] = {{job_, b_.bytes_of_largest()}, {job_, b_.bytes_of_largest()}};
+    for (int t = 0; t < panels; ++t) {
+      const int a_column = way_.a.owners(row * panels + t).front() % q;
+      const int b_row = way_.b.owners(t * q + column).front() / q;
+      const NDArray a = panel(a_, row, t, a_buffers[t % 2], column, a_column, q, row * q, 1, t);
+      const NDArray b = panel(b_, t, column, b_buffers[t % 2], row, b_row, way_.p, column, q, panels + t);
+      multiply(a, b, c_.at(row, column), t > 0);
+    }
+  }
+
+  // Stretches of the result: those of others are computed first and sent; then all ranks' are added, in the order of ranks.
+  void push_reduce() {
+    const int ranks = job_.size(), me = job_.rank();
+    const DType type = c_.matrix.dtype();
+    const Message sent[] = {{job_, c_.bytes_of_largest()}, {job_, c_.bytes_of_largest()}};
+    const Message got[] = {{job_, c_.bytes_of_largest()}, {job_, c_.bytes_of_largest()}};
+    for (int t = 1; t < ranks; ++t) {
+      const int to = (me + t) % ranks;
+      const Message& buffer = sent[t % 2];
+      multiply(a_.at(to, me), b_.at(me, 0), buffer.elements(c_.shape(to, 0), type), false);
+      buffer.push_mark();
+      operation_.send(buffer, to);
+    }
+    const NDArray& result = c_.at(me, 0);
+    for (int from = 0; from < ranks; ++from) {
+      if (from == me) {
+        multiply(a_.at(me, me), b_.at(me, 0), result, me > 0);
+        continue;
+      }
+      const Message& buffer = got[from % 2];
+      operation_.receive(buffer, from);
+      if (result.size() == 0) continue;
+      const NDArray part = buffer.elements(result.shape(), type);
+      if (from == 0) copy(part, result);
+      else add_to(result, part);
+    }
+  }
+
+  void add_to(NDArray sum, const NDArray& part) {
+    NDArray* const out[] = {&sum};
+    const ops::Req request[] = {ops::Req::write};
+    run_node(job_.runtime(), "elemwise_add", {sum, part}, {}, {.out = out, .req = request});
+  }
+
+  Job& job_;
+  const Operand a_, b_;
+  const ProductWay& way_;
+  const Operand c_;
+  const Operation operation_;
+};
+
+}  // namespace
+
+DistMatrix dot(const DistMatrix& a, const DistMatrix& b, const ProductOptions& options) {
+  const ProductWay way = ways_to_multiply(a, b, options).front();
+  const DType inner = size_of(a.dtype()) < 4 ? DType::float32 : a.dtype();
+  const Layout a_there = options.transpose_a ? way.a.transposed() : way.a;
+  const Layout b_there = options.transpose_b ? way.b.transposed() : way.b;
+  // What moves stays narrow; what stays is converted once.
+  const bool a_moves = way.algorithm == Algorithm::grid || (way.algorithm == Algorithm::ring && way.moves_a);
+  const bool b_moves = way.algorithm == Algorithm::grid || (way.algorithm == Algorithm::ring && !way.moves_a);
+  const Operand left{a.remap(a_there, a_moves ? a.dtype() : inner), options.transpose_a};
+  const Operand right{b.remap(b_there, b_moves ? a.dtype() : inner), options.transpose_b};
+  const DistMatrix result = DistMatrix::uninitialised(a.job(), way.c, inner);
+  Multiplication(left, right, way, result,
+                 fmt::format("product of {} and {} by {}", a.to_string(), b.to_string(), way.name()))
+      .push();
+  return result.remap(way.out, a.dtype());
+}
+
+}  // namespace loomix::linalg

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linalg/dist_matrix.h"
+
+// Products of matrices of any layouts, in four ways:
+//
+//   local    one operand is on every rank, or is brought there first; each rank multiplies its part of the other one.
+//   ring     one operand lies in stretches, a stretch a rank, and stays; the parts of the other one go round from neighbour to
+//            neighbour, and each rank multiplies what comes by. (Eliuk, Upright, Skjellum, "dMath", arXiv 1604.01416, section 4.)
+//   grid     all three lie on p times q ranks. Panels of the contracted axis go along the rows of ranks, of the left operand, and along the
+//            columns, of the right one, as a pipeline. (van de Geijn, Watts, "SUMMA: Scalable Universal Matrix Multiplication
+//            Algorithm", 1997.)
+//   reduce   the contracted axis is cut; each rank multiplies its own parts, and the ranks' results are added in the order of ranks.
+//
+// Receiving a part is a task that writes its buffer, multiplying it is one that reads it, so the next part travels meanwhile, and
+// there are two buffers. What comes out depends on layouts and the number of ranks, not on timing. Halves are multiplied in float32,
+// and rounded once.
+namespace loomix::linalg {
+
+enum class Algorithm : uint8_t { local, ring, grid, reduce };
+std::string_view name_of(Algorithm algorithm);
+Algorithm parse_algorithm(std::string_view name);  // ValueError lists the names
+
+struct ProductOptions {
+  bool transpose_a = false, transpose_b = false;
+  std::optional<Layout> out_layout = {};    // else rows, columns or a grid, whichever costs nothing
+  std::optional<Algorithm> algorithm = {};  // else the one that is fastest by the model
+};
+
+// A way to multiply: an algorithm with its variant, and where the operands, as they are multiplied, and the result lie for it.
+struct ProductWay {
+  Algorithm algorithm = Algorithm::ring;
+  bool moves_a = false;                     // ring: the left operand goes round; local: it is everywhere
+  bool cuts_inner = false;                  // ring: the parts are of the contracted axis
+  int p = 1, q = 1;                         // grid
+  int chunks = 1;                           // ring: pieces of a rank's part
+  Layout a = {}, b = {}, c = {}, out = {};  // `out`: where the result goes at last
+  std::string name() const;                 // "ring, b moves, cut along the contracted axis"
+
+  // By the model: layouts, links and speed as Job::links says.
+  double bytes =
+      0;  // that a rank sends, as the mean, with the operands brought there and the result to its layout
+  int64_t steps = 0;   // messages one after the other
+  int64_t memory = 0;  // bytes a rank, beyond the operands as given
+  double seconds = 0;
+};
+
+// All ways that there are, the fastest first. ShapeError where sizes do not fit.
+std::vector<ProductWay> ways_to_multiply(const DistMatrix& a, const DistMatrix& b,
+                                         const ProductOptions& options);
+
+// op(a) op(b), where op transposes if that is said; of the type of `a`, which `b` is converted to. ShapeError says both shapes and layouts.
+DistMatrix dot(const DistMatrix& a, const DistMatrix& b, const ProductOptions& options = {});
+// Which way dot() takes, and what the others would cost: a table.
+std::string explain_dot(const DistMatrix& a, const DistMatrix& b, const ProductOptions& options = {});
+
+}  // namespace loomix::linalg

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "linalg/product.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/cpp/linalg/random_layouts.h"
+#include "tests/cpp/linalg/ranks.h"
+
+namespace loomix::linalg {
+namespace {
+
+using testing::HasSubstr;
+
+// By three loops, in double.
+std::vector<double> product_of(const std::vector<double>& a, const std::vector<double>& b, int64_t m,
+                               int64_t k, int64_t n, bool transpose_a, bool transpose_b) {
+  std::vector<double> c(static_cast<size_t>(m * n));
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t x = 0; x < k; ++x)
+        c[static_cast<size_t>(i * n + j)] += a[static_cast<size_t>(transpose_a ? x * m + i : i * k + x)] *
+                                             b[static_cast<size_t>(transpose_b ? j * k + x : x * n + j)];
+    }
+  }
+  return c;
+}
+
+constexpr Algorithm kAlgorithms[] = {Algorithm::local, Algorithm::ring, Algorithm::grid, Algorithm::reduce};
+
+class ProductTest : public testing::TestWithParam<int> {};
+
+// 500 in all: fewer where there are more ranks than cores.
+TEST_P(ProductTest, OfAnyLayouts) {
+  const int rounds = GetParam() <= 4 ? 110 : GetParam() == 6 ? 40 : 20;
+  Ranks ranks(GetParam()), one(1);
+  const auto numbers = [&](int64_t rows, int64_t columns, uint64_t seed) {
+    const Layout whole = Layout::on_rank(rows, columns, 0);
+    return values(DistMatrix::random(one[0], whole, DType::float64, {}, seed).local()[0]);
+  };
+  ranks.run([&](const JobRef& job) {
+    RandomLayouts random(static_cast<uint32_t>(100 + GetParam()));
+    for (int round = 0; round < rounds; ++round) {
+      const int64_t m = random.number(0, 30), k = random.number(0, 30), n = random.number(0, 30);
+      ProductOptions options{.transpose_a = random.number(0, 1) != 0,
+                             .transpose_b = random.number(0, 1) != 0};
+      const int64_t a_rows = options.transpose_a ? k : m, a_columns = options.transpose_a ? m : k;
+      const int64_t b_rows = options.transpose_b ? n : k, b_columns = options.transpose_b ? k : n;
+      const auto a =
+          DistMatrix::random(job, random.next(a_rows, a_columns, job->size()), DType::float64, {}, 1);
+      const auto b =
+          DistMatrix::random(job, random.next(b_rows, b_columns, job->size()), DType::float64, {}, 2);
+      if (random.number(0, 1) != 0) options.out_layout = random.next(m, n, job->size());
+      if (round % 5 < 4) options.algorithm = kAlgorithms[round % 5];
+      const DistMatrix c = dot(a, b, options);
+      if (options.out_layout) {
+        ASSERT_EQ(c.layout(), *options.out_layout);
+      }
+      const NDArray whole = c.to_global(0);
+      if (job->rank() != 0) continue;
+      const auto found = values(whole);
+      const auto expected = product_of(numbers(a_rows, a_columns, 1), numbers(b_rows, b_columns, 2), m, k, n,
+                                       options.transpose_a, options.transpose_b);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i)
+        ASSERT_NEAR(found[i], expected[i], 1e-12 * static_cast<double>(k + 1)) << explain_dot(a, b, options);
+    }
+  });
+}
+
+// Each variant on its own, with parts that are cut into several units and panels.
+TEST_P(ProductTest, OfSeveralUnits) {
+  Ranks ranks(GetParam());
+  ranks.run([&](const JobRef& job) {
+    const int64_t m = 70, k = 1100, n = 90;
+    const auto a = DistMatrix::random(job, Layout::by_rows(m, k, job->size()), DType::float32, {}, 1);
+    const auto b = DistMatrix::random(job, Layout::by_rows(n, k, job->size()), DType::float32, {}, 2);
+    const auto expected = product_of(values(a.to_global()), values(b.to_global()), m, k, n, false, true);
+    for (const Algorithm algorithm : kAlgorithms) {
+      const ProductOptions options{.transpose_b = true, .algorithm = algorithm};
+      const auto found = values(dot(a, b, options).to_global());
+      for (size_t i = 0; i < found.size(); ++i)
+        ASSERT_NEAR(found[i], expected[i], 1e-3) << name_of(algorithm);
+      EXPECT_EQ(values(dot(a, b, options).to_global()), found) << "the same bits in each run";
+    }
+  });
+}
+
+TEST_P(ProductTest, OfHalves) {
+  Ranks ranks(GetParam());
+  ranks.run([&](const JobRef& job) {
+    for (const DType dtype : {DType::float16, DType::bfloat16}) {
+      const auto a = DistMatrix::random(job, Layout::by_rows(20, 600, job->size()), dtype, {}, 1);
+      const auto b = DistMatrix::random(job, Layout::by_columns(600, 30, job->size()), dtype, {}, 2);
+      const auto expected =
+          product_of(values(a.to_global()), values(b.to_global()), 20, 600, 30, false, false);
+      for (const Algorithm algorithm : kAlgorithms) {
+        const DistMatrix c = dot(a, b, {.algorithm = algorithm});
+        EXPECT_EQ(c.dtype(), dtype);
+        const auto found = values(c.to_global());
+        const double step = dtype == DType::float16 ? 1.0 / 2048 : 1.0 / 256;  // of one rounding
+        for (size_t i = 0; i < found.size(); ++i)
+          ASSERT_NEAR(found[i], expected[i], expected[i] * step * 1.01) << name_of(algorithm);
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ProductTest, testing::Values(1, 2, 3, 4, 6, 12));
+
+TEST(Product, TakesTheCheapestWay) {
+  Ranks ranks(4);
+  const JobRef& job = ranks[0];
+  const auto tall = DistMatrix::filled(job, Layout::by_rows(100'000, 64, 4), DType::float32, 0);
+  const auto small = DistMatrix::filled(job, Layout::replicated(64, 64, 4), DType::float32, 0);
+  EXPECT_EQ(ways_to_multiply(tall, small, {}).front().algorithm, Algorithm::local) << "nothing travels";
+  EXPECT_EQ(ways_to_multiply(tall, tall, {.transpose_a = true}).front().algorithm, Algorithm::reduce)
+      << "the contracted axis is cut, and the result is small";
+  job->links = {.bytes_per_s = 1e8, .latency_s = 1e-6, .flops = 1e12};
+  const auto square = DistMatrix::filled(job, Layout::on_grid(2048, 2048, 2, 2), DType::float32, 0);
+  const auto ways = ways_to_multiply(square, square, {});
+  EXPECT_EQ(ways.front().name(), "grid of 2 x 2");
+  // Each rank sends its parts of both operands once.
+  EXPECT_EQ(ways.front().bytes, 2.0 * 2048 * 2048 / 4 * sizeof(float));
+  EXPECT_THAT(explain_dot(square, square), HasSubstr("by: grid of 2 x 2\n"));
+  EXPECT_THAT(explain_dot(square, square), HasSubstr("ring, b moves, cut along the contracted axis"));
+}
+
+// What the model says is what travels.
+TEST(Product, BytesAreTheModels) {
+  constexpr int kRanks = 4;
+  Ranks ranks(kRanks);
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::grid, Algorithm::reduce}) {
+    std::vector<double> sent(kRanks);
+    double expected = 0;
+    ranks.run([&](const JobRef& job) {
+      const auto a = DistMatrix::filled(job, Layout::by_rows(512, 512, kRanks), DType::float32, 1);
+      const auto b = DistMatrix::filled(job, Layout::by_rows(512, 512, kRanks), DType::float32, 1);
+      const auto total = [&] {
+        uint64_t sum = 0;
+        for (const uint64_t bytes : job->group().traffic().sent) sum += bytes;
+        return static_cast<double>(sum);
+      };
+      const double before = total();
+      const DistMatrix c = dot(a, b, {.algorithm = algorithm});
+      job->engine().wait_all();
+      sent[static_cast<size_t>(job->rank())] = total() - before;
+      if (job->rank() == 0) expected = ways_to_multiply(a, b, {.algorithm = algorithm}).front().bytes;
+    });
+    double mean = 0;
+    for (const double bytes : sent) mean += bytes / kRanks;
+    EXPECT_NEAR(mean, expected, 8000) << name_of(algorithm) << ": but for marks, and what ranks agree on";
+  }
+}
+
+TEST(Product, SizesMustFit) {
+  Ranks ranks(2);
+  const auto a = DistMatrix::filled(ranks[0], Layout::by_rows(4, 5, 2), DType::float32, 0);
+  try {
+    dot(a, a);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("(4, 5) float32, rows on 2 ranks and (4, 5) float32, rows on 2 ranks "
+                                        "do not fit: 5 columns meet 4 rows"));
+  }
+  EXPECT_THROW(dot(a, a, {.transpose_b = true, .out_layout = Layout::by_rows(4, 5, 2)}), ShapeError);
+  EXPECT_THROW(parse_algorithm("cannon"), ValueError);
+}
+
+TEST(Product, ErrorsTravel) {
+  Ranks ranks(3);
+  for (const Algorithm algorithm : kAlgorithms) {
+    ranks.run([&](const JobRef& job) {
+      const auto a = DistMatrix::random(job, Layout::by_rows(90, 90, 3), DType::float32, {}, 4);
+      if (job->rank() == 1)
+        job->engine().poison(a.local()[0].var(), std::make_exception_ptr(ValueError("bad block")));
+      const DistMatrix c = dot(a, a, {.out_layout = Layout::replicated(90, 90, 3), .algorithm = algorithm});
+      EXPECT_THROW(c.local()[0].wait_to_read(), Error) << name_of(algorithm);
+      try {
+        job->engine().wait_all();
+      } catch (const Error&) {  // the one above
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace loomix::linalg
