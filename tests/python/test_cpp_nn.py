@@ -2,7 +2,9 @@
 """C++ networks (loomix/nn.h) and Gluon's: the same files, the same results."""
 
 import importlib.util
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -201,3 +203,33 @@ def test_the_code_on_the_page_runs(tmp_path):
     (tmp_path / "rest.cc").write_text(f"{head}{parts}int main() {{ {calls} }}\n")
     found = subprocess.run([build(tmp_path / "rest.cc")], check=True, capture_output=True, timeout=60)
     assert b"[2, 4, 6]" in found.stdout
+
+
+@pytest.mark.skipif(not FASHION.is_dir(), reason="needs Debian's dataset-fashion-mnist")
+@pytest.mark.xdist_group("cluster")
+@pytest.mark.timeout(200)
+def test_processes_train_together(tmp_path):
+    source = tmp_path / "distributed.cc"
+    source.write_text((ROOT / "examples/cpp/nn/distributed.cc").read_text())
+    program = build(source)
+    keep = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")  # none of this process's MPI
+    environment = {name: os.environ[name] for name in keep if name in os.environ} | {"OMP_NUM_THREADS": "1"}
+    commands = {"dist_sync": [sys.executable, "-m", "loomix", "launch", "-n", "2", "-s", "1"]}
+    if mpi_is_there():
+        commands["dist_mpi"] = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+    for store, command in commands.items():
+        done = subprocess.run(
+            [*command, program, store], env=environment, capture_output=True, text=True, timeout=90
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = dict(re.findall(r"rank (\d) of 2: accuracy ([\d.]+)", done.stdout))
+        assert set(found) == {"0", "1"} and len(set(found.values())) == 1  # the same network
+        assert float(found["0"]) > 0.75
+
+
+def mpi_is_there():
+    try:
+        mx.kv.create("dist_mpi")
+    except ConnectionError:
+        return False
+    return shutil.which("mpirun") is not None

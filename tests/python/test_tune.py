@@ -410,3 +410,21 @@ def test_command_line(tmp_path, capsys):
     assert main(["tune", "status", str(tmp_path)]) == 1 and "holds no search" in capsys.readouterr().err
     (tmp_path / "bad.toml").write_text("trails = 3\n")
     assert main(["tune", str(tmp_path / "bad.toml")]) == 1 and "trials" in capsys.readouterr().err
+
+
+@pytest.mark.source
+def test_the_search_of_the_paper(tmp_path, monkeypatch):
+    """99 % in at most a third of the grid's trials, of which each is the same in every run."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples/tune")
+    import heart
+
+    points = len(list(tune.space.grid(heart.SPACE)))
+    study = tune.search(
+        heart.objective,
+        heart.SPACE,
+        weights={"accuracy": 1.0},
+        threshold=0.99,
+        trials=points // 3,
+        folder=tmp_path,
+    )
+    assert study.best.value >= 0.99 and study.best.values["matthews"] > 0.97

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "loomix/c_api.h"
+#include "loomix/cpp/handle.h"
 
 // A C++17 interface over c_api.h, with the names of MXNet's cpp-package. Those lie in the inline namespace `names`, so that
 // mxnet::cpp can be these and nothing else; what is Loomix's own lies beside it.
@@ -23,63 +17,9 @@ using mx_uint = uint32_t;
 using mx_float = float;
 using index_t = int64_t;
 
-// What the library says went wrong.
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-enum DeviceType { kCPU = 1, kGPU = 2, kCPUPinned = 3 };
-enum OpReqType {
-  kNullOp = LOOMIX_NULL,
-  kWriteTo = LOOMIX_WRITE,
-  kWriteInplace = LOOMIX_WRITE_IN_PLACE,
-  kAddTo = LOOMIX_ADD
-};
-
-class Context {
- public:
-  Context(const DeviceType& type, int id) : type_(type), id_(id) {}
-  static Context cpu(int id = 0) { return {kCPU, id}; }
-  static Context gpu(int id = 0) { return {kGPU, id}; }
-  DeviceType GetDeviceType() const { return type_; }
-  int GetDeviceId() const { return id_; }
-  friend bool operator==(const Context& a, const Context& b) { return a.type_ == b.type_ && a.id_ == b.id_; }
-
- private:
-  DeviceType type_;
-  int id_;
-};
-
 }  // namespace names
 
 namespace detail {
-
-inline void check(int code) {
-  if (code != 0) throw Error(LoomixGetLastError());
-}
-
-// Shared ownership of a handle.
-template <class Raw>
-class Handle {
- public:
-  Handle() = default;
-  explicit Handle(Raw raw) : owned_(raw, [](Raw last) { LoomixFree(last); }) {}
-  Raw get() const { return owned_.get(); }
-  explicit operator bool() const { return owned_ != nullptr; }
-
- private:
-  std::shared_ptr<std::remove_pointer_t<Raw>> owned_;
-};
-
-inline LoomixDevice to_c(const Context& context) {
-  return {static_cast<int32_t>(context.GetDeviceType()), context.GetDeviceId()};
-}
-
-inline std::string text_of(const Context& context) {
-  const char* const names[] = {"cpu", "gpu", "cpu_pinned"};
-  return std::string(names[context.GetDeviceType() - 1]) + "(" + std::to_string(context.GetDeviceId()) + ")";
-}
 
 using Pairs = std::map<std::string, std::string>;
 

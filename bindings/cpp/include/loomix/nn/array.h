@@ -29,6 +29,12 @@ struct ArrayOptions {
 class Array {
  public:
   Array() = default;
+  // Once, and no part of every function that has arrays: programs compile sooner.
+  [[gnu::noinline]] Array(const Array& other) = default;
+  Array(Array&&) noexcept = default;
+  Array& operator=(const Array& other) = default;
+  Array& operator=(Array&&) noexcept = default;
+  [[gnu::noinline]] ~Array() {}
   explicit Array(LoomixArray handle) : array_(handle) {}  // takes the handle over
   // A row of numbers.
   Array(std::initializer_list<float> values)

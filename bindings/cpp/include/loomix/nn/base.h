@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "loomix/cpp/base.h"
+#include "loomix/cpp/handle.h"
 
 // Networks in C++20: arrays, blocks, training. Values that everything here uses.
 namespace loomix::nn {

@@ -69,7 +69,7 @@ class Block {
   }
 
   // Compiles what the block computes: forward is traced to a graph when it is called next.
-  void hybridize(bool active = true) {
+  [[gnu::cold]] void hybridize(bool active = true) {
     active_ = active;
     graphs_.clear();
     for (const auto& [name, block] : children_) block->hybridize(active);
@@ -120,7 +120,7 @@ class Block {
   }
   // Makes a block a part of this one. The reference stays valid when this one is moved.
   template <class T>
-  T& child(const std::string& name, T block) {
+  [[gnu::cold]] T& child(const std::string& name, T block) {
     auto made = std::make_shared<T>(std::move(block));
     T& result = *made;
     children_.push_back({name, std::move(made)});
@@ -142,7 +142,7 @@ class Block {
   };
   struct Within;
 
-  void collect(const std::string& prefix, NamedParameters& to) const {
+  [[gnu::cold]] void collect(const std::string& prefix, NamedParameters& to) const {
     for (const auto& one : parameters_) {
       bool known = false;
       for (const auto& [name, other] : to) known |= other == one.get();
@@ -156,7 +156,7 @@ class Block {
   Graph trace(const Arrays& inputs);
   // Shapes of parameters that are not known yet, from those of the inputs.
   void complete(const detail::Trace& trace, LoomixSymbol symbol) const;
-  bool waits_for_shapes(bool own) const {
+  [[gnu::cold]] bool waits_for_shapes(bool own) const {
     for (const auto& one : parameters_) {
       if (!one->is_ready() && !one->is_known()) return true;
     }

@@ -29,7 +29,7 @@ class FileLoader : public Loader {
     Option(const char* of, const T& to) : name(of), value(detail::text(to)) {}
     std::string name, value;
   };
-  FileLoader(const char* kind, const std::vector<Option>& options) {
+  [[gnu::cold]] FileLoader(const char* kind, const std::vector<Option>& options) {
     std::vector<const char*> names, values;
     for (const Option& option : options) {
       names.push_back(option.name.c_str());
@@ -63,6 +63,7 @@ struct MnistOptions {
   bool shuffle = false;
   bool flat = false;
   int64_t seed = 0;
+  int64_t part = 0, parts = 1;  // of the samples, where several processes train together
 };
 // Files of MNIST's form, compressed or not; `prefix` is up to "-images-idx3-ubyte": "data/train".
 [[gnu::cold]] inline FileLoader mnist(const std::string& prefix, const MnistOptions& options = {}) {
@@ -76,7 +77,9 @@ struct MnistOptions {
                                   {"batch_size", options.batch},
                                   {"shuffle", options.shuffle},
                                   {"flat", options.flat},
-                                  {"seed", options.seed}});
+                                  {"seed", options.seed},
+                                  {"part_index", options.part},
+                                  {"num_parts", options.parts}});
 }
 // A row a sample.
 [[gnu::cold]] inline FileLoader csv(const std::string& data, const Shape& shape, const std::string& labels,

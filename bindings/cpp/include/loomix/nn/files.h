@@ -122,7 +122,7 @@ class HeaderReader {
   const char* end_;
 };
 
-inline bool is_safetensors(const std::string& path) { return cpp::detail::ends_with(path, ".safetensors"); }
+inline bool is_safetensors(const std::string& path) { return path.ends_with(".safetensors"); }
 
 [[gnu::cold]] inline void save_safetensors(const std::string& path, const NamedArrays& arrays) {
   std::string header = "{";

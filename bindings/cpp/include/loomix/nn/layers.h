@@ -90,8 +90,8 @@ class Conv : public Block {
   }
 
  protected:
-  Conv(const char* kind, int axes, int64_t channels, const Shape& kernel, const ConvOptions& options,
-       bool transposed)
+  [[gnu::cold]] Conv(const char* kind, int axes, int64_t channels, const Shape& kernel,
+                     const ConvOptions& options, bool transposed)
       : Block(std::string(kind) + "(" + std::to_string(channels) + ")"),
         axes_(axes),
         channels_(channels),
@@ -350,15 +350,14 @@ class Sequential : public Block {
  public:
   Sequential() : Block("Sequential") {}
   template <class First, class... More>
-  requires(std::is_base_of_v<Block, First> &&
-           (!std::is_same_v<First, Sequential> || sizeof...(More) > 0)) explicit Sequential(First first,
-                                                                                            More... more)
+  requires(std::is_base_of_v<Block, First> && (!std::is_same_v<First, Sequential> || sizeof...(More) > 0))
+      [[gnu::cold]] explicit Sequential(First first, More... more)
       : Block("Sequential") {
     add(std::move(first));
     (add(std::move(more)), ...);
   }
   template <class T>
-  T& add(T block) {
+  [[gnu::cold]] T& add(T block) {
     return child(std::to_string(children().size()), std::move(block));
   }
   void add(std::shared_ptr<Block> block) { share_child(std::to_string(children().size()), std::move(block)); }

@@ -79,7 +79,7 @@ class Model {
  public:
   template <class T>
   requires std::is_base_of_v<Block, T>
-  explicit Model(T net, const ModelOptions& options = {})
+  [[gnu::cold]] explicit Model(T net, const ModelOptions& options = {})
       : net_(std::make_shared<T>(std::move(net))), options_(options) {
     if (!options_.loss) {
       options_.loss = std::make_shared<SoftmaxCrossEntropyLoss>();
@@ -104,7 +104,7 @@ class Model {
     ArrayLoader loader(data, label, {.batch = options.batch, .shuffle = true});
     return fit(loader, options);
   }
-  History fit(Loader& loader, const FitOptions& options = {}) {
+  [[gnu::cold]] History fit(Loader& loader, const FitOptions& options = {}) {
     if (options.accumulate < 1)
       detail::fail({"[Model] accumulate is ", options.accumulate, "; expected 1 or more."});
     for (const auto& [name, parameter] : net_->parameters()) {
@@ -135,7 +135,7 @@ class Model {
     return history;
   }
   // The loss and the metric of a pass.
-  EpochReport evaluate(Loader& loader) {
+  [[gnu::cold]] EpochReport evaluate(Loader& loader) {
     EpochReport report;
     Mean loss;
     if (options_.metric) options_.metric->reset();
@@ -187,7 +187,7 @@ class Model {
     detail::check(LoomixArraySlice(array.handle(), 0, count, &made));
     return Array(made).to(options_.device);
   }
-  void train(Loader& loader, const FitOptions& options, int64_t epoch, Mean& loss) {
+  [[gnu::cold]] void train(Loader& loader, const FitOptions& options, int64_t epoch, Mean& loss) {
     if (options_.metric) options_.metric->reset();
     int64_t samples = 0, added = 0, batches = 0;
     double shown = now();

@@ -48,7 +48,8 @@ struct TrainerOptions {
 // MXNet and of schedules ("lr_scheduler": factor, multifactor, poly, cosine).
 class Trainer {
  public:
-  Trainer(const Block& net, const char* optimizer, Settings settings = {}, const TrainerOptions& options = {})
+  [[gnu::cold]] Trainer(const Block& net, const char* optimizer, Settings settings = {},
+                        const TrainerOptions& options = {})
       : name_(optimizer), settings_(std::move(settings)) {
     for (const auto& [name, parameter] : net.parameters()) {
       if (parameter->is_state()) states_.push_back({name, parameter});
@@ -70,7 +71,7 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   // Updates by gradients of the sum of losses of so many samples, in each process.
-  void step(int64_t batch_size) {
+  [[gnu::cold]] void step(int64_t batch_size) {
     if (batch_size < 1) detail::fail({"[Trainer] a step of ", batch_size, " samples; expected 1 or more."});
     if (store_ && !initialized_) initialize_store();
     if (on_store_) {
