@@ -74,8 +74,8 @@ Entry read_entry(const Json& value, int limit, const std::string& what) {
 
 class Reader {
  public:
-  Reader(const ops::OpTable& table, int version, bool old_shapes, int level)
-      : table_(table), version_(version), old_shapes_(old_shapes), level_(level) {}
+  Reader(const ops::OpTable& table, int version, bool old_shapes, NumpyOperators numpy, int level)
+      : table_(table), version_(version), old_shapes_(old_shapes), numpy_(numpy), level_(level) {}
 
   std::vector<SymbolOutput> read(const Json& graph) {
     const Json& nodes = member(graph, "nodes", Json::value_t::array, "the graph");
@@ -164,7 +164,7 @@ class Reader {
       if (entry.version > 0) mutated.push_back(static_cast<int>(i));
     }
     if (op != "null") {
-      const std::string name = rename_numpy_operator(*node, op, table_);
+      const std::string name = numpy_ == NumpyOperators::late ? op : rename_numpy_operator(*node, op, table_);
       node->op = table_.find(name);
       if (!node->op) node->unknown_op = name;
     }
@@ -225,13 +225,14 @@ class Reader {
     for (const Json& graph : graphs) {
       if (!graph.is_object()) fail("a subgraph of " + where() + " is no object.");
       allow_keys(graph, {"nodes", "arg_nodes", "node_row_ptr", "heads", "attrs"}, "a subgraph of " + where());
-      node.subgraphs.push_back(Reader(table_, version_, old_shapes_, level_ + 1).read(graph));
+      node.subgraphs.push_back(Reader(table_, version_, old_shapes_, numpy_, level_ + 1).read(graph));
     }
   }
 
   const ops::OpTable& table_;
   const int version_;
   const bool old_shapes_;  // 0 is an unknown size in the file, and is not on this thread
+  const NumpyOperators numpy_;
   const int level_;
   const Json* all_ = nullptr;  // the nodes as the text has them
   std::vector<Ref<SymbolNode>> nodes_;
@@ -260,7 +261,7 @@ bool has_numpy_shapes(const Json& graph) {
 
 }  // namespace
 
-Symbol Symbol::from_json(const ops::OpTable& table, std::string_view text) {
+Symbol Symbol::from_json(const ops::OpTable& table, std::string_view text, NumpyOperators numpy) {
   Json graph;
   try {
     graph = Json::parse(text);
@@ -270,10 +271,10 @@ Symbol Symbol::from_json(const ops::OpTable& table, std::string_view text) {
   if (!graph.is_object()) fail("the text is no JSON object.");
   allow_keys(graph, {"nodes", "arg_nodes", "node_row_ptr", "heads", "attrs"}, "the graph");
   const bool old_shapes = ops::numpy_shapes() && !has_numpy_shapes(graph);
-  return Symbol(Reader(table, file_version(graph), old_shapes, 0).read(graph));
+  return Symbol(Reader(table, file_version(graph), old_shapes, numpy, 0).read(graph));
 }
 
-Symbol Symbol::load(const ops::OpTable& table, const std::string& path) {
+Symbol Symbol::load(const ops::OpTable& table, const std::string& path, NumpyOperators numpy) {
   std::ifstream file(path, std::ios::binary);
   LOOMIX_CHECK(file.is_open(), FileError, "[Symbol.load] '{}' could not be opened: {}.", path,
                std::strerror(errno));
@@ -286,7 +287,7 @@ Symbol Symbol::load(const ops::OpTable& table, const std::string& path) {
   LOOMIX_CHECK(!file.bad(), FileError, "[Symbol.load] '{}' could not be read: {}.", path,
                std::strerror(errno));
   try {
-    return from_json(table, text);
+    return from_json(table, text, numpy);
   } catch (Error& error) {
     error.add_context(fmt::format("in file '{}'", path));
     throw;

@@ -22,6 +22,10 @@ struct NamedSymbol;
 enum class ShapeRule : uint8_t { legacy, numpy };
 ShapeRule shape_rule() noexcept;  // of this thread
 
+// What becomes of the operators that MXNet writes in NumPy mode: those of the table that compute the same on floating arrays,
+// or unknown ones, for a caller that finds them out when it knows shapes and types.
+enum class NumpyOperators : uint8_t { of_table, late };
+
 template <class T>
 struct Inferred {
   std::vector<T> arguments, outputs, auxiliary_states;
@@ -42,8 +46,10 @@ class Symbol {
                        std::span<const NamedSymbol> inputs, std::string name,
                        std::span<const Symbol> subgraphs = {});
   static Symbol group(std::span<const Symbol> symbols);
-  static Symbol from_json(const ops::OpTable& table, std::string_view text);
-  static Symbol load(const ops::OpTable& table, const std::string& path);
+  static Symbol from_json(const ops::OpTable& table, std::string_view text,
+                          NumpyOperators numpy = NumpyOperators::of_table);
+  static Symbol load(const ops::OpTable& table, const std::string& path,
+                     NumpyOperators numpy = NumpyOperators::of_table);
 
   bool empty() const { return outputs_.empty(); }
   std::span<const SymbolOutput> outputs() const { return outputs_; }

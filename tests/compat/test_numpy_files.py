@@ -18,15 +18,23 @@ def numpy_mode():
     npx.reset_np()
 
 
-@pytest.mark.parametrize(("name", "inputs"), [("net", ["data"]), ("ops", ["data0", "data1"])])
+CASES = {
+    "net": ["data"],
+    "ops": ["data0", "data1"],
+    "transformer": ["data0", "data1"],
+    "recurrent": ["data0", "data1", "data2"],
+    "linear": ["data0", "data1"],
+    "more": ["data0", "data1"],
+}
+
+
+@pytest.mark.parametrize(("name", "inputs"), CASES.items())
 def test_outputs(name, inputs, tmp_path):
     net = mx.gluon.SymbolBlock.imports(f"{FILES}/{name}-symbol.json", inputs, f"{FILES}/{name}-0000.params")
     with onp.load(FILES / f"{name}.npz") as arrays:
         saved = dict(arrays)
-    given = [np.array(saved[key]) for key in ("x", "y") if key in saved]
-    mx.sym.load(f"{FILES}/{name}-symbol.json").save(
-        str(tmp_path / "again.json")
-    )  # as operators of this package
+    given = [np.array(saved[key], dtype=saved[key].dtype) for key in ("x", "y", "z") if key in saved]
+    mx.sym.load(f"{FILES}/{name}-symbol.json").save(str(tmp_path / "again.json"))
     again = mx.gluon.SymbolBlock.imports(str(tmp_path / "again.json"), inputs, f"{FILES}/{name}-0000.params")
     for block in (net, again):
         outputs = block(*given)

@@ -274,7 +274,6 @@ def test_pickled_modules():
     ("value", "error"),
     [
         (mx.nd.ones(1).tostype("row_sparse"), "stored as row_sparse; use tostype"),
-        (mx.sym.Variable("x"), "symbols of NumPy's interface do not exist yet"),
     ],
 )
 def test_what_has_no_numpy_form_says_so(value, error):

@@ -391,7 +391,17 @@ def bind(
     effective = ["null" if array is None else request for array, request in zip(written, requests)]
     shared = None if shared_exec is None else shared_exec._handle
     groups = list((group2ctx or {}).items())
-    handle = _core.bind(symbol.handle, ctx, arguments, written, effective, states, groups, shared, budget)
+    known = dict(zip([*names, *state_names], [*arguments, *states]))
+    expanded = symbol.expanded(
+        {key: array.shape for key, array in known.items()}, {key: array.dtype for key, array in known.items()}
+    )
+    rows: list[list[Any]] = [arguments, written, effective]
+    own_states = states
+    if expanded is not symbol:  # in its order
+        read = [names.index(key) for key in expanded.list_arguments()]
+        rows = [[row[i] for i in read] for row in rows]
+        own_states = [known[key] for key in expanded.list_auxiliary_states()]
+    handle = _core.bind(expanded.handle, ctx, rows[0], rows[1], rows[2], own_states, groups, shared, budget)
     return Executor(handle, symbol, ctx, grad_req, group2ctx, (arguments, gradients, states))
 
 
@@ -416,7 +426,7 @@ def simple_bind(
     requests = _requests(grad_req, names)
     types = list((type_dict or {}).items())
     stypes = {**variable_storage(symbol), **(stype_dict or {})}
-    if shared_buffer is not None:
+    if shared_buffer is not None or symbol.handle.has_late_nodes():
         return _bind_buffered(
             symbol,
             ctx,
@@ -464,8 +474,12 @@ def explain(
     if grad_req is None:
         grad_req = ["null" if name in shapes or name.endswith("label") else "write" for name in names]
     requests = _requests(grad_req, names) if is_train else ["null"] * len(names)
+    expanded = symbol.expanded(shapes, type_dict or {})
+    if expanded is not symbol:
+        by_name = dict(zip(names, requests))
+        requests = [by_name[key] for key in expanded.list_arguments()]
     data = _core.explain_symbol(
-        symbol.handle,
+        expanded.handle,
         ctx,
         list(shapes.items()),
         list((type_dict or {}).items()),
@@ -492,6 +506,21 @@ def check_budget(who: str, memory_budget: int | None) -> int:
             f"[{who}] memory_budget is {memory_budget!r}; expected a number of bytes above 0."
         )
     return int(memory_budget)
+
+
+def gradient_kinds(
+    symbol: Symbol,
+    ctx: Context,
+    arguments: list[Any],
+    requests: Sequence[str],
+    states: list[Any],
+    group2ctx: Mapping[str, Context] | None,
+) -> Sequence[str]:
+    """The storage types of the arguments' gradients."""
+    if symbol.handle.has_late_nodes():  # functions of mx.np are dense
+        return ["default"] * len(arguments)
+    groups = list((group2ctx or {}).items())
+    return _core.gradient_storage(symbol.handle, ctx, arguments, requests, states, groups)
 
 
 def gradient_array(argument: NDArray, request: str, stype: str) -> NDArray:
@@ -521,7 +550,7 @@ def _bind_buffered(
     shapes: Any,
 ) -> Executor:
     """Binds to arrays that come from a dict of buffers by name, where they are large enough, and go into it if not."""
-    _core.check_can_run(symbol.handle)
+    _core.check_can_run(symbol.expanded(shapes, dict(types)).handle)
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
     if arg_shapes is None:
         raise MXNetValueError(f"[simple_bind] the shapes given, {shapes}, do not decide all others.")
@@ -542,9 +571,7 @@ def _bind_buffered(
 
     arguments = [take(*row) for row in zip(symbol.list_arguments(), arg_shapes, arg_types, arg_contexts)]
     states = [take(*row) for row in zip(symbol.list_auxiliary_states(), aux_shapes, aux_types, aux_contexts)]
-    kinds = _core.gradient_storage(
-        symbol.handle, ctx, arguments, requests, states, list((group2ctx or {}).items())
-    )
+    kinds = gradient_kinds(symbol, ctx, arguments, requests, states, group2ctx)
     gradients = [
         None if request == "null" else gradient_array(array, request, kind)
         for request, kind, array in zip(requests, kinds, arguments)

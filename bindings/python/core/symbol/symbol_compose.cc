@@ -26,6 +26,20 @@ TextPairs scope_attrs(PyObject* attr, const char* who) {
   return to_text_pairs(merged.get(), who);
 }
 
+// A symbol of NumPy's interface among the inputs makes the result one.
+PyTypeObject* result_class(const OpCall& call) {
+  PyTypeObject* const type = numpy_symbol_class();
+  if (!type) return nullptr;
+  const auto is_numpy = [&](PyObject* object) { return object && PyObject_TypeCheck(object, type); };
+  for (PyObject* input : call.inputs) {
+    if (is_numpy(input)) return type;
+  }
+  for (const auto& [name, value] : call.others) {
+    if (is_numpy(value)) return type;
+  }
+  return nullptr;
+}
+
 Symbol to_symbol(PyObject* object, const OpSignature& signature, const std::string& input) {
   LOOMIX_CHECK(is_symbol(object), TypeError, "[{}] input {} is of type {}; expected a Symbol.",
                signature.op.name, input, type_name(object));
@@ -78,7 +92,7 @@ PyObject* compose_symbol(const OpSignature& signature, PyObject* hint, const OpC
   }
   Symbol symbol = Symbol::create(operators(), op.name, attrs, inputs, final_name(call.name, to_text(hint)));
   if (const auto rules = active_precision()) cast_inputs(*symbol.outputs()[0].node, operators(), *rules);
-  return wrap(std::move(symbol));
+  return wrap(std::move(symbol), result_class(call));
 }
 
 }  // namespace loomix::python

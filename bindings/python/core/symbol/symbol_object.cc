@@ -10,12 +10,15 @@
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/process/runtime.h"
+#include "bindings/python/core/symbol/late_nodes.h"
 #include "ops/table.h"
 
 namespace loomix::python {
 namespace {
 
 namespace py = pybind11;
+
+PyObject* numpy_symbol = nullptr;
 
 py::dict to_dict(const TextPairs& pairs) {
   py::dict dict;
@@ -105,6 +108,29 @@ Symbol compose_control_flow(const std::string& op, const std::vector<Symbol>& su
   return Symbol::create(operators(), op, to_text_pairs(attrs.ptr(), op.c_str()), named, name, subgraphs);
 }
 
+// `expand(op, name, attributes, inputs)` gives the symbols for a late node; an input is (symbol, shape, type).
+Symbol expand_late(const Symbol& symbol, const std::vector<std::pair<std::string, py::object>>& known_shapes,
+                   const std::vector<std::pair<std::string, py::object>>& known_types,
+                   const py::object& expand) {
+  std::vector<std::pair<std::string, Shape>> shapes;
+  std::vector<std::pair<std::string, DType>> dtypes;
+  for (const auto& [name, shape] : known_shapes)
+    shapes.emplace_back(name, to_shape(shape.ptr(), "infer_shape"));
+  for (const auto& [name, dtype] : known_types)
+    dtypes.emplace_back(name, to_dtype(dtype.ptr(), "infer_type"));
+  return expand_late_nodes(
+      symbol, shapes, dtypes, [&](const SymbolNode& node, const std::vector<LateInput>& inputs) {
+        py::dict attrs;
+        for (const auto& [key, value] : node.dict) attrs[py::str(key)] = value;
+        py::list given;
+        for (const LateInput& input : inputs) {
+          given.append(py::make_tuple(input.symbol, shape_object(input.shape, ShapeRule::numpy),
+                                      py::reinterpret_borrow<py::object>(dtype_class(input.dtype))));
+        }
+        return expand(node.unknown_op, node.name, attrs, given).cast<std::vector<Symbol>>();
+      });
+}
+
 }  // namespace
 
 bool is_symbol(PyObject* object) {
@@ -117,9 +143,12 @@ const Symbol& symbol_of(PyObject* object) {
   return *py::handle(handle.get()).cast<const Symbol*>();  // `object` keeps it
 }
 
-PyObject* wrap(Symbol symbol) {
+PyTypeObject* numpy_symbol_class() { return reinterpret_cast<PyTypeObject*>(numpy_symbol); }
+
+PyObject* wrap(Symbol symbol, PyTypeObject* type) {
+  static PyObject* const plain = package_attribute("symbol.symbol", "Symbol");
   const py::object handle = py::cast(std::move(symbol));
-  return checked(PyObject_CallOneArg(package_attribute("symbol.symbol", "Symbol"), handle.ptr()));
+  return checked(PyObject_CallOneArg(type ? reinterpret_cast<PyObject*>(type) : plain, handle.ptr()));
 }
 
 TextPairs to_text_pairs(PyObject* dict, const char* who) {
@@ -146,8 +175,20 @@ void add_symbol_type(PyObject* module) {
                     return Symbol::variable(name, to_text_pairs(attrs.ptr(), "Variable"));
                   })
       .def_static("group", [](const std::vector<Symbol>& symbols) { return Symbol::group(symbols); })
-      .def_static("from_json", [&table](const std::string& text) { return Symbol::from_json(table, text); })
-      .def_static("load", [&table](const std::string& path) { return Symbol::load(table, path); })
+      .def_static(
+          "from_json",
+          [&table](const std::string& text) { return Symbol::from_json(table, text, NumpyOperators::late); })
+      .def_static(
+          "load",
+          [&table](const std::string& path) { return Symbol::load(table, path, NumpyOperators::late); })
+      .def_static("late_node",
+                  [](const std::string& op, const std::string& name, const py::object& attrs,
+                     const std::vector<Symbol>& inputs, int outputs) {
+                    return late_node(op, name, to_text_pairs(attrs.ptr(), op.c_str()), inputs, outputs);
+                  })
+      .def("has_late_nodes", [](const Symbol& symbol) { return has_late_nodes(symbol); })
+      .def("expand_late_nodes", &expand_late)
+      .def("become", &become)
       .def("__len__", &Symbol::num_outputs)
       .def("at", [](const Symbol& symbol, int i) { return symbol[i]; })
       .def("output", [](const Symbol& symbol, const std::string& name) { return symbol.output(name); })
@@ -186,6 +227,8 @@ void add_symbol_type(PyObject* module) {
       .def("output_index", [](const Symbol& symbol) { return symbol[0].outputs()[0].index; })
       .def_static("unite", &unite)
       .def_static("compose_control_flow", &compose_control_flow)
+      .def_static("set_numpy_class",
+                  [](const py::object& type) { numpy_symbol = py::object(type).release().ptr(); })
       .def("dump", [](const Symbol& symbol) { return dump(symbol.graph()); });
 }
 

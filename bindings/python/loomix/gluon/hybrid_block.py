@@ -18,6 +18,7 @@ from ..executor import check_budget
 from ..model import checkpoint_name, write_whole
 from ..ndarray.sparse import BaseSparseNDArray
 from ..symbol.symbol import check_backend
+from ..util import is_np_array
 from .base_block import Block, check_flags
 from .error_place import returned_nothing
 from .parameter import DeferredInitializationError, Parameter, ParameterDict
@@ -120,7 +121,7 @@ class HybridBlock(Block):
 
     def _clear_cached_op(self) -> None:
         self._graph: tuple[list[Symbol | None], Symbol] | None = None
-        self._cached: _core.CachedGraph | None = None
+        self._cached: Any = None  # a _core.CachedGraph, or what chooses one by shapes
         self._sources: list[Any] = []  # of the graph's inputs: a number of an argument, or a parameter
         self._in_format: Any = None
         self._out_format: Any = None
@@ -323,8 +324,11 @@ class HybridBlock(Block):
             given = sum(leaf is not None for leaf in leaves)
             names = iter(["data"] if given == 1 else [f"data{i}" for i in range(given)])
             inputs = [None if leaf is None else symbol.var(next(names)) for leaf in leaves]
-            grouped = regroup(list(inputs), self._in_format)
-            params = {key: param.var() for key, param in self._reg_params.items()}
+            made = inputs
+            if is_np_array():
+                made = [None if item is None else item.as_np_ndarray() for item in inputs]
+            grouped = regroup(list(made), self._in_format)
+            params = self._symbols_of_params()
             with self.name_scope():
                 out = self.hybrid_forward(symbol, *grouped, **params)
             if out is None:
@@ -334,6 +338,10 @@ class HybridBlock(Block):
             self._graph = inputs, symbol.Group(known) if len(known) != 1 else known[0]
             self._out_leaves = [len(item) if item is not None else 0 for item in outputs]
         return self._graph
+
+    def _symbols_of_params(self) -> dict[str, Symbol]:
+        found = {key: param.var() for key, param in self._reg_params.items()}
+        return {key: item.as_np_ndarray() for key, item in found.items()} if is_np_array() else found
 
     def _build_cache(self, *args: Any) -> None:
         inputs, out = self._get_graph(*args)
@@ -357,7 +365,11 @@ class HybridBlock(Block):
             self._sources.append(positions[item] if item in positions else params[item])
         self._cached = self._make_cached(out)
 
-    def _make_cached(self, out: Symbol) -> _core.CachedGraph:
+    def _make_cached(self, out: Symbol) -> Any:
+        if out.handle.has_late_nodes():
+            from ..symbol.numpy import _late
+
+            return _late.LateGraph(out, self._make_cached)
         forward, backward = self._bulk_sizes
         cached = _core.CachedGraph(
             out.handle, self.name, self._memory_budget, forward, backward, self._inline_limit
@@ -505,7 +517,7 @@ class HybridBlock(Block):
                 f"[HybridBlock] the first input of block '{self.name}' {_what(x, first)}; expected an "
                 "NDArray or a Symbol."
             )
-        params = {key: param.var() for key, param in self._reg_params.items()}
+        params = self._symbols_of_params()
         with self.name_scope():
             out = self.hybrid_forward(symbol, x, *args, **params)
         if out is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _core, _star
 from ..base import MXNetTypeError, MXNetValueError, as_list
-from ..executor import variable_storage
+from ..executor import gradient_kinds, variable_storage
 from ..io import DataDesc
 
 if TYPE_CHECKING:
@@ -280,13 +280,13 @@ class DataParallelExecutorGroup:
             for name, shape, dtype, place in zip(self.aux_names, aux_shapes, aux_types, aux_contexts)
         }
         requests = [self.grad_req[name] for name in self.arg_names]
-        kinds = _core.gradient_storage(
-            self.symbol.handle,
+        kinds = gradient_kinds(
+            self.symbol,
             context,
             [args[name] for name in self.arg_names],
             requests,
             [aux[name] for name in self.aux_names],
-            list((self.group2ctxs[i] or {}).items()),
+            self.group2ctxs[i],
         )
         for name, request, kind in zip(self.arg_names, requests, kinds):
             if request == "null":

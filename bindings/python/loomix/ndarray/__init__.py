@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays and the operators on them (``mx.nd``)."""
 
+import importlib
 from typing import TYPE_CHECKING
 
 from .. import _operators, _star
@@ -17,9 +18,19 @@ from .utils import *  # noqa: F403 - last: its functions take every storage type
 __all__ = ndarray.__all__ + op.__all__ + utils.__all__  # type: ignore[attr-defined]
 __all__ += ["CSRNDArray", "RowSparseNDArray", "contrib", "image", "linalg", "op", "random", "sparse"]
 
+# What `F.np` and `F.npx` are in a block that runs on arrays; loaded when they are used.
+_LATE = {
+    "np": "loomix.numpy",
+    "npx": "loomix.numpy_extension",
+    "numpy": "loomix.numpy",
+    "numpy_extension": "loomix.numpy_extension",
+}
+
 if not TYPE_CHECKING:  # which would take any name then
 
     def __getattr__(name):
+        if name in _LATE:
+            return importlib.import_module(_LATE[name])
         raise _operators.missing("ndarray", name, __all__)
 
 

@@ -154,6 +154,11 @@ class Graph:
         types: Mapping[str, Any],
         dynamic: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
+        known = {name: array for name, array in params.items() if name in set(symbol.list_inputs())}
+        symbol = symbol.expanded(
+            {**{name: array.shape for name, array in known.items()}, **shapes},
+            {**{name: array.dtype for name, array in known.items()}, **types},
+        )
         self.symbol = symbol
         self.params = params
         self.names: dict[Entry, Any] = {}

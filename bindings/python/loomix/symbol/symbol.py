@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from .. import _core, attribute
 from .._arguments import element_type, expect
 from ..base import (
     MXNetIndexError,
-    MXNetNotImplementedError,
     MXNetTypeError,
     MXNetValueError,
     NotImplementedForSymbol,
@@ -297,7 +296,13 @@ class Symbol(_Base):
 
     def _infer_shape(self, partial: bool, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
         known = self._known("shape", args, kwargs)
-        arguments, outputs, states, complete, unresolved = self.handle.infer_shape(known, is_np_shape())
+        if self.handle.has_late_nodes():
+            from .numpy import _late
+
+            found = _late.infer_shape(self, dict(known))
+        else:
+            found = self.handle.infer_shape(known, is_np_shape())
+        arguments, outputs, states, complete, unresolved = found
         if not complete and not partial:
             unknown = [
                 f"{name}: {shape}"
@@ -590,11 +595,33 @@ class Symbol(_Base):
         """The symbol itself; for code that also handles NumPy-like symbols."""
         return self
 
-    def as_np_ndarray(self) -> NoReturn:
-        """Refused: there is no `mx.sym.np` yet."""
-        raise MXNetNotImplementedError(
-            "[Symbol.as_np_ndarray] symbols of NumPy's interface do not exist yet."
-        )
+    def as_np_ndarray(self) -> Symbol:
+        """The symbol with the operators, methods and indexing of NumPy's arrays: an ``mx.sym.np._Symbol``."""
+        from .numpy import _Symbol
+
+        return _Symbol(self.handle)
+
+    def expanded(self, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Symbol:
+        """The symbol with operators in place of functions of ``mx.sym.np``, which follow from the inputs' shapes and
+        types; itself if it has none.
+
+        Parameters
+        ----------
+        shapes, dtypes : dict
+            What is known of the variables, by name. Types that are not are float32.
+
+        Examples
+        --------
+        >>> import loomix as mx
+        >>> half = mx.sym.np.true_divide(mx.sym.var("x"), 2, name="half")
+        >>> half.expanded({"x": (3,)}, {"x": "int32"}).get_internals().list_outputs()[1:]
+        ['half_cast0_output', 'half__div_scalar0_output']
+        """
+        if not self.handle.has_late_nodes():
+            return self
+        from .numpy import _late
+
+        return _late.expand(self, shapes, dtypes)
 
 
 def _not_for_symbols(name: str) -> Any:
