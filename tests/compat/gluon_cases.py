@@ -289,6 +289,11 @@ def states_of(block):
     return {key: param.data().asnumpy() for key, param in block._collect_params_with_prefix().items()}
 
 
+def array_of(mx, values, dtype="float32"):
+    """An array, of ``mx.np`` in NumPy mode."""
+    return (mx.np if mx.util.is_np_array() else mx.nd).array(values, dtype=dtype)
+
+
 def compute(mx, case, block, hybrid=False, modes=None, dtype="float32"):
     """Outputs, gradients of inputs and parameters, and what becomes of moving averages, in each mode."""
     block.hybridize(hybrid)
@@ -297,7 +302,7 @@ def compute(mx, case, block, hybrid=False, modes=None, dtype="float32"):
     values = {}
     for train in case.modes if modes is None else modes:
         mark = "train" if train else "predict"
-        arrays = [mx.nd.array(array, dtype=dtype) for array in case.arrays()]
+        arrays = [array_of(mx, array, dtype=dtype) for array in case.arrays()]
         for array in arrays[: case.gradients]:
             array.attach_grad()
         with mx.autograd.record(train_mode=train):
@@ -308,7 +313,7 @@ def compute(mx, case, block, hybrid=False, modes=None, dtype="float32"):
         if case.gradients == 0 and type(block).__name__ == "ModulatedDeformableConvolution":
             continue  # MXNet has its gradient on GPUs alone
         draw = np.random.RandomState(9)
-        heads = [mx.nd.array(draw.uniform(-1, 1, output.shape), dtype=dtype) for output in outputs]
+        heads = [array_of(mx, draw.uniform(-1, 1, output.shape), dtype=dtype) for output in outputs]
         mx.autograd.backward(outputs, heads, train_mode=train)
         values.update((f"{mark}:in_{i}", arrays[i].grad.asnumpy()) for i in range(case.gradients))
         for key, param in params.items():

@@ -33,7 +33,7 @@ def started(case):
         for param in block.collect_params(".*(weight|bias|alpha)").values():
             param.init = None
         block.initialize(mx.init.Uniform(0.6))
-    case.run(mx, block, [mx.nd.array(array) for array in case.arrays()])
+    case.run(mx, block, [cases.array_of(mx, array) for array in case.arrays()])
     return block
 
 
@@ -43,7 +43,7 @@ def largest_difference(case):
     before = cases.states_of(block)
     eager = cases.compute(mx, case, block)
     for key, param in block._collect_params_with_prefix().items():
-        param.set_data(mx.nd.array(before[key]))
+        param.set_data(cases.array_of(mx, before[key]))
     hybrid = cases.compute(mx, case, block, hybrid=True)
     return cases.differences(hybrid, eager)
 
@@ -52,6 +52,27 @@ def largest_difference(case):
 def test_hybridized_is_eager(name):
     found = largest_difference(cases.CASES[name])
     assert {key: value for key, value in found.items() if value > 1e-5} == {}
+
+
+@pytest.mark.parametrize("name", {**cases.LAYERS, **cases.LOSSES, **cases.CELLS})
+@pytest.mark.parametrize("hybrid", [False, True], ids=["eager", "hybrid"])
+def test_numpy_mode_gives_the_same(name, hybrid):
+    case = cases.CASES[name]
+    block = started(case)
+    before = cases.states_of(block)
+    expected = cases.compute(mx, case, block)
+    mx.npx.set_np()
+    try:
+        block = case.make(gluon)
+        block.initialize()
+        case.run(mx, block, [mx.np.array(array) for array in case.arrays()])
+        for key, param in block._collect_params_with_prefix().items():
+            param.set_data(cases.array_of(mx, before[key]))
+        found = cases.compute(mx, case, block, hybrid)
+    finally:
+        mx.npx.reset_np()
+    different = cases.differences(found, expected)
+    assert {key: value for key, value in different.items() if value > 1e-5} == {}
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -95,3 +95,44 @@ def test_rows_are_arrays_of_nd(numpy_mode):
     param = gluon.Parameter("w", shape=(4, 2), stype="row_sparse", grad_stype="row_sparse")
     param.initialize()
     assert param._data[0].stype == "row_sparse"
+
+
+def metrics():
+    """Each metric with labels and predictions that it takes."""
+    rng = onp.random.RandomState(0)
+    classes, scores = rng.randint(0, 3, 8), rng.dirichlet(onp.ones(3), 8).astype("float32")
+    two, chances = rng.randint(0, 2, 8), rng.dirichlet(onp.ones(2), 8).astype("float32")
+    numbers, others = rng.rand(8, 1).astype("float32"), rng.rand(8, 1).astype("float32")
+    metric = mx.metric
+    return {
+        "accuracy": (metric.Accuracy, classes, scores),
+        "top_k": (lambda: metric.TopKAccuracy(2), classes, scores),
+        "cross_entropy": (metric.CrossEntropy, classes, scores),
+        "likelihood": (metric.NegativeLogLikelihood, classes, scores),
+        "perplexity": (lambda: metric.Perplexity(None), classes, scores),
+        "perplexity_ignoring": (lambda: metric.Perplexity(1), classes, scores),
+        "pcc": (metric.PCC, classes, scores),
+        "f1": (metric.F1, two, chances),
+        "mcc": (metric.MCC, two, chances),
+        "mae": (metric.MAE, numbers, others),
+        "mse": (metric.MSE, numbers, others),
+        "rmse": (metric.RMSE, numbers, others),
+        "pearson": (metric.PearsonCorrelation, numbers, others),
+        "loss": (metric.Loss, numbers, others),
+        "custom": (lambda: metric.CustomMetric(lambda label, pred: (label - pred).sum()), numbers, others),
+        "several": (lambda: metric.CompositeEvalMetric([metric.MAE(), metric.MSE()]), numbers, others),
+    }
+
+
+@pytest.mark.parametrize("name", metrics())
+def test_metrics_give_what_they_give_without(name, numpy_mode):
+    make, labels, predictions = metrics()[name]
+    ours, usual = make(), make()
+    for _ in range(2):
+        ours.update([np.array(labels, dtype=labels.dtype)], [np.array(predictions, dtype=predictions.dtype)])
+    npx.reset_np()
+    for _ in range(2):
+        usual.update([mx.nd.array(labels, dtype=labels.dtype)], [mx.nd.array(predictions)])
+    assert ours.get()[0] == usual.get()[0]
+    onp.testing.assert_allclose(ours.get()[1], usual.get()[1], rtol=1e-6)
+    assert all(isinstance(value, (float, int)) for value in onp.ravel(ours.get()[1]).tolist())
