@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks what the compiler does not: the include arrows between folders, where backends' headers and preprocessor
-conditions may stand, that only the settings table reads the environment, and the size of files."""
+conditions may stand, that only the settings table reads the environment, the layers of the Python package, and the size
+of files."""
 
 from __future__ import annotations
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -51,6 +53,29 @@ ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|environ)\b")
 MAX_LINES = 1000
 GENERATED = re.compile(r"/(_generated_\w+|_internal)\.pyi$|^bindings/cpp/include/loomix/(cpp/op|nn/ops)\.h$")
 CODE = {".h", ".cc", ".cu", ".cuh"}
+
+PYTHON = "bindings/python/loomix/"
+# The Python package from below: a file imports its own layer and those before it, also inside of functions. The longest
+# name that fits counts. bindings/python/README.md describes them.
+LAYERS = [
+    "_arguments _control_flow _custom _files _operators _passes _star alias attribute base c_types candidates context "
+    "debug engine error habits libinfo library log misc name profiler progress_bar registry rtc runtime util",
+    "autograd ndarray random",
+    "array_api numpy numpy_extension",
+    "_explanation_svg _explanation_text _multiply_adds executor explanation operator symbol symbol_doc visualization",
+    "image io recordio",
+    "callback initializer kvstore kvstore_dist kvstore_server lr_scheduler metric model monitor optimizer",
+    "executor_manager feed_forward module predictor rnn",
+    "gluon",
+    "__main__ commands contrib gluon.contrib.data gluon.contrib.estimator onnx test_utils tune",
+]
+LAYER_OF = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
+# Files that reach above their layer, and to what.
+ABOVE = {
+    ("ndarray/ndarray.py", "numpy"),  # as_np_ndarray makes arrays of that layer
+    ("ndarray/_pictures.py", "image"),  # nd.imdecode is image.imdecode under an old name
+    ("gluon/contrib/__init__.py", "gluon"),  # the front door of its parts, of which two stand on contrib
+}
 
 
 def may_include(path: str) -> tuple[str, list[str]]:
@@ -104,6 +129,59 @@ def check_code(path: str, text: str) -> list[str]:
     return faults
 
 
+def layer_of(module: str) -> int | None:
+    """The layer of "gluon.nn.activations"; None of what has none."""
+    while module and module not in LAYER_OF:
+        module = module.rpartition(".")[0]
+    return LAYER_OF.get(module)
+
+
+def imported(path: str, tree: ast.AST) -> list[tuple[int, str]]:
+    """Line and module, without "loomix.", of each import of the package that happens when the code runs."""
+    package = path.split("/")[:-1]
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for item in node.body
+        for inner in ast.walk(item)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom):
+            base = node.module.split(".") if node.module else []
+            if node.level:
+                base = [*package[: len(package) + 1 - node.level], *base]
+            elif base[:1] == ["loomix"]:
+                base = base[1:]
+            else:
+                continue
+            names = [alias.name for alias in node.names]
+            found += [(node.lineno, ".".join([*base, name])) for name in names]
+        elif isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names if alias.name.startswith("loomix.")]
+            found += [(node.lineno, name.removeprefix("loomix.")) for name in named]
+    return found
+
+
+def check_python(path: str, text: str) -> list[str]:
+    """Imports of the package against its layers; `path` begins behind the package's folder."""
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    if module in ("__init__", ""):
+        return []  # the front door, which knows all
+    level = layer_of(module)
+    if level is None:
+        return [f"{PYTHON}{path}: the file is in no layer; LAYERS in tools/check_layers.py lists them"]
+    faults = []
+    for line, name in imported(path, ast.parse(text)):
+        other = layer_of(name)
+        if other is not None and other > level and (path, name.split(".")[0]) not in ABOVE:
+            faults.append(f"{PYTHON}{path}:{line}: imports {name}, which is in a higher layer")
+    return faults
+
+
 def check_file(path: str, text: str) -> list[str]:
     faults = []
     lines = text.count("\n")
@@ -111,6 +189,8 @@ def check_file(path: str, text: str) -> list[str]:
         faults.append(f"{path}: {lines} lines; at most {MAX_LINES} are allowed")
     if pathlib.PurePath(path).suffix in CODE:
         faults += check_code(path, text)
+    if path.startswith(PYTHON) and path.endswith(".py"):
+        faults += check_python(path.removeprefix(PYTHON), text)
     return faults
 
 

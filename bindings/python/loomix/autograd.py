@@ -40,19 +40,6 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # type checkers would take any name for one of this module's
-
-    def __getattr__(name):
-        """The classes that the functions here are about, which import this module themselves."""
-        if name == "NDArray":
-            from .ndarray import NDArray as found
-        elif name == "Symbol":
-            from .symbol import Symbol as found
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-        return found
-
-
 def is_recording() -> bool:
     """Whether what this thread computes is recorded for gradients.
 
@@ -414,17 +401,6 @@ class Function:
     def backward(self, *output_grads: Any) -> Any:
         """Computes the gradients of the inputs from those of the outputs."""
         raise NotImplementedError
-
-
-if not TYPE_CHECKING:  # which would take any name then
-
-    def __getattr__(name):
-        """The classes of arrays and symbols, whose modules need this one."""
-        if name in ("NDArray", "Symbol"):
-            from . import ndarray, symbol
-
-            return ndarray.NDArray if name == "NDArray" else symbol.Symbol
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 _star.complete(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _star
 from ._arguments import as_mapping, as_path, as_whole, expect
+from ._files import write_whole as write_whole
 from .base import MXNetTypeError, MXNetValueError
 from .context import Context as Context
 from .context import cpu
@@ -55,19 +56,6 @@ def read_whole(path: str | os.PathLike[str], take: Callable[[bytes], Any]) -> No
     except MXNetValueError as error:
         error.args = (f"{error} (in file '{os.fspath(path)}')",)
         raise
-
-
-def write_whole(path: str | os.PathLike[str], write: Callable[[str], Any]) -> None:
-    """Calls ``write(name)`` for a file beside ``path`` and then renames it, so that ``path`` is never
-    half-written."""
-    path = as_path("save", "fname", path)
-    temporary = f"{path}.{os.getpid()}.part"
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
 
 
 def checkpoint_name(prefix: str, epoch: int, ending: str) -> str:

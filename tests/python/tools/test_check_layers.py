@@ -27,6 +27,11 @@ spec.loader.exec_module(check_layers)
         ("ops/a.cc", "#if defined(__CUDACC__)"),
         ("ops/a.cc", "x\n" * 1001),
         ("tools/a.py", "x\n" * 1001),
+        ("bindings/python/loomix/ndarray/a.py", "from .. import symbol"),
+        ("bindings/python/loomix/ndarray/a.py", "def f():\n    from ..gluon.nn import Dense"),
+        ("bindings/python/loomix/metric/a.py", "import loomix.gluon.nn"),
+        ("bindings/python/loomix/gluon/nn/a.py", "from ...contrib import amp"),
+        ("bindings/python/loomix/unheard_of.py", "import os"),
     ],
 )
 def test_faults_are_found(path, line):
@@ -52,6 +57,11 @@ def test_faults_are_found(path, line):
         ("ops/a.cc", "// no getenv here"),
         ("ops/a.cc", "#if defined(__x86_64__)"),
         ("ops/a.cc", "x\n" * 999),
+        ("bindings/python/loomix/symbol/a.py", "from ..ndarray import NDArray"),
+        ("bindings/python/loomix/gluon/contrib/data/a.py", "from ....contrib import text"),
+        ("bindings/python/loomix/ndarray/a.py", "if TYPE_CHECKING:\n    from ..symbol import Symbol"),
+        ("bindings/python/loomix/ndarray/ndarray.py", "from ..numpy import ndarray"),
+        ("bindings/python/loomix/__init__.py", "from . import gluon"),
     ],
 )
 def test_what_is_allowed_passes(path, line):

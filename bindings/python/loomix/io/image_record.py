@@ -50,7 +50,7 @@ def _write_mean_image(kind: str, options: dict[str, Any], path: str) -> None:
     """Writes the mean of all images, augmented and not normalised, as a file for ``mean_img``."""
     from .. import _core
     from .. import ndarray as nd
-    from ..model import write_whole
+    from .._files import write_whole
 
     logging.info("[%s] mean_img %s is not there; the mean of all images is written to it.", kind, path)
     given = [(name, value) for name, value in options.items() if name not in _NORMALISATION]
