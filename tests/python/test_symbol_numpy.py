@@ -249,3 +249,13 @@ def test_module_and_onnx(tmp_path):
         warnings.simplefilter("ignore")
         mx.onnx.export_model(hidden - 1, params, [(2, 4)], [onp.float32], str(tmp_path / "net.onnx"))
     assert (tmp_path / "net.onnx").stat().st_size > 100
+
+
+def test_functions_of_arrays_send_symbols_elsewhere():
+    for call in (
+        lambda: np.exp(variable()),
+        lambda: np.add(np.ones(2), variable()),
+        lambda: np.sum(variable()),
+    ):
+        with pytest.raises(TypeError, match="mx.sym.np has the functions on symbols"):
+            call()

@@ -21,7 +21,6 @@ from ._base import (
     cast,
     floating,
     into,
-    is_symbol,
     name_of_type,
     no_more,
     pair,
@@ -34,8 +33,6 @@ multiply, add, subtract = e.FUNCTIONS["multiply"], e.FUNCTIONS["add"], e.FUNCTIO
 def _product(a: Any, b: Any, who: str, compute: Any) -> Any:
     """What products compute in: floating types; integers go through float64 and back."""
     a, b = pair(a, b, who)
-    if is_symbol(a) or is_symbol(b):
-        return compute(a, b)
     kind = name_of_type(a)
     if kind in ("float16", "bfloat16", "float32", "float64"):
         return compute(a, b)
@@ -46,8 +43,6 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     """The dot product: over the last axis of a, and the last but one of b."""
 
     def compute(a: Any, b: Any) -> Any:
-        if is_symbol(a):
-            return F.dot(a, b)
         if a.ndim == 0 or b.ndim == 0:
             return multiply(a, b)
         inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
@@ -73,8 +68,6 @@ def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
     no_more(kwargs, "np.matmul")
 
     def compute(a: Any, b: Any) -> Any:
-        if is_symbol(a):
-            return F.dot(a, b)
         if a.ndim == 1 and b.ndim == 1:
             return dot(a, b)
         return _matmul(a, b)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every file of the front end needs: the operators, arguments as arrays, and the types of results.
-
-``F.name`` is the operator ``name``: on arrays it runs, on symbols it composes a node.
-"""
+"""What every file of the front end needs: the operators (``F.name``), arguments as arrays, and the types of results."""
 
 from __future__ import annotations
 
@@ -53,10 +50,6 @@ def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError
 
 def is_array(value: Any) -> bool:
     return isinstance(value, _core.NDArrayBase)
-
-
-def is_symbol(value: Any) -> bool:
-    return hasattr(value, "list_arguments") and not is_array(value)
 
 
 def type_name(dtype: Any) -> str:
@@ -129,15 +122,13 @@ def common_type(*values: Any) -> str:
 
 
 def cast(array: Any, dtype: Any) -> Any:
-    if is_symbol(array):
-        return F.Cast(array, dtype=type_name(dtype))
     name = type_name(dtype)
     return array if name_of_type(array) == name else F.Cast(array, dtype=name)
 
 
 def floating(array: Any) -> Any:
     """The array, or the same of the default floating type where it holds integers or booleans."""
-    return array if is_symbol(array) or is_floating(array) else cast(array, default_float())
+    return array if is_floating(array) else cast(array, default_float())
 
 
 def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np", ctx: Any = None) -> Any:
@@ -145,7 +136,7 @@ def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np", ct
     default one."""
     from .multiarray import array, ndarray
 
-    if isinstance(value, ndarray) or is_symbol(value):
+    if isinstance(value, ndarray):
         return value if dtype is None else cast(value, dtype)
     if is_array(value):
         value = value.as_np_ndarray()
@@ -157,20 +148,19 @@ def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np", ct
     except (TypeError, ValueError) as error:
         if isinstance(value, (list, tuple, onp.ndarray, *SCALARS)):
             raise
+        hint = "; mx.sym.np has the functions on symbols" if hasattr(value, "list_arguments") else ""
         raise MXNetTypeError(
-            f"[{who}] an argument is of type {type(value).__name__}; expected an array, a list or a number."
+            f"[{who}] an argument is of type {type(value).__name__}; expected an array, a list or a number{hint}."
         ) from error
 
 
 def arrays_of(values: Any, who: str) -> list[Any]:
     """A sequence of arrays, of one type."""
-    if is_array(values) and not is_symbol(values):
+    if is_array(values):
         values = list(values)
-    values = [values] if is_symbol(values) else [asarray(value, who=who) for value in values]
+    values = [asarray(value, who=who) for value in values]
     if not values:
         raise MXNetValueError(f"[{who}] need at least one array; the sequence is empty.")
-    if any(map(is_symbol, values)):
-        return values
     kind = common_type(*values)
     return [cast(value, kind) for value in values]
 
@@ -179,13 +169,11 @@ def pair(a: Any, b: Any, who: str) -> tuple[Any, Any]:
     """Two operands as arrays of one type; a number takes that of the other."""
     if isinstance(b, SCALARS) and not isinstance(a, SCALARS):
         a = asarray(a, who=who)
-        return (a, b) if is_symbol(a) else (cast(a, with_number(name_of_type(a), b)), filled((), b, like=a))
+        return cast(a, with_number(name_of_type(a), b)), filled((), b, like=a)
     if isinstance(a, SCALARS) and not isinstance(b, SCALARS):
         b, a = pair(b, a, who)
         return a, b
     a, b = asarray(a, like=b, who=who), asarray(b, like=a, who=who)
-    if is_symbol(a) or is_symbol(b):
-        return a, b
     kind = common_type(a, b)
     return cast(a, kind), cast(b, kind)
 

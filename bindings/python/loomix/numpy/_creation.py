@@ -15,7 +15,6 @@ from ._base import (
     context_of,
     default_float,
     is_array,
-    is_symbol,
     row_major,
     shape_of,
     type_name,
@@ -67,9 +66,6 @@ def full(
 
 def _like(name: str, number: Any) -> Any:
     def function(a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
-        if is_symbol(a):
-            result = getattr(F, name)(a)
-            return result if dtype is None else cast(result, dtype)
         a = asarray(a, who=f"np.{name}")
         return full_like(a, number, dtype, order, ctx, out)
 
@@ -86,9 +82,6 @@ def full_like(
 ) -> Any:
     """An array of one value, of the shape and type of ``a``."""
     row_major(order, "np.full_like")
-    if is_symbol(a):
-        result = F._plus_scalar(F.zeros_like(a), scalar=float(fill_value))
-        return result if dtype is None else cast(result, dtype)
     a = asarray(a, who="np.full_like")
     return full(
         a.shape, fill_value, a.dtype if dtype is None else dtype, "C", a.context if ctx is None else ctx, out
@@ -100,8 +93,6 @@ def empty_like(
 ) -> Any:
     """An array whose elements are not set, of the shape and type of another."""
     row_major(order, "np.empty_like")
-    if is_symbol(prototype):
-        return F.zeros_like(prototype)
     prototype = asarray(prototype)
     return empty(
         prototype.shape if shape is None else shape,

@@ -25,7 +25,6 @@ from ._base import (
     floating,
     into,
     is_array,
-    is_symbol,
     name_of_type,
     no_more,
     pair,
@@ -152,7 +151,7 @@ def _unary(name: str, operator: str, rule: str) -> Callable[..., Any]:
         if isinstance(x, SCALARS):
             return into(out, getattr(onp, name)(x)) if out is None else into(out, function(asarray(x)))
         x = asarray(x, dtype=dtype, who=f"np.{name}")
-        if rule == "floating" or (not is_symbol(x) and name_of_type(x) == "bool"):
+        if rule == "floating" or name_of_type(x) == "bool":
             x = floating(x)
         result = getattr(F, operator)(x)
         if out is None and where is True:
@@ -172,8 +171,6 @@ def _operands(name: str, rule: str, x1: Any, x2: Any, dtype: Any) -> tuple[Any, 
         x1, x2 = asarray(x1), asarray(x2)
     for number, array in ((x1, x2), (x2, x1)):
         if isinstance(number, SCALARS):
-            if is_symbol(array):
-                return x1, x2
             array = asarray(array, who=f"np.{name}")
             kind = with_number(name_of_type(array), number) if dtype is None else dtype
             array = cast(array, _computed(name, rule, kind, number))
@@ -195,8 +192,6 @@ def _operands(name: str, rule: str, x1: Any, x2: Any, dtype: Any) -> tuple[Any, 
                 )  # operators take numbers as floats
             return (number, array) if isinstance(x1, SCALARS) else (array, number)
     x1, x2 = asarray(x1, like=x2, who=f"np.{name}"), asarray(x2, like=x1, who=f"np.{name}")
-    if is_symbol(x1) or is_symbol(x2):
-        return x1, x2
     kind = _computed(name, rule, common_type(x1, x2) if dtype is None else dtype, None)
     return cast(x1, kind), cast(x2, kind)
 
@@ -284,7 +279,7 @@ OPERATORS = tuple(
 
 def operand(value: Any) -> bool:
     """Whether an operator of Python takes it beside an array."""
-    return is_array(value) or is_symbol(value) or isinstance(value, (*SCALARS, onp.ndarray, list, tuple))
+    return is_array(value) or isinstance(value, (*SCALARS, onp.ndarray, list, tuple))
 
 
 def operate(function: Any, left: Any, right: Any, in_place: bool) -> Any:
@@ -364,9 +359,9 @@ def signbit(x: Any) -> Any:
 def _invert(name: str) -> Callable[..., Any]:
     @_test(name, "The bits of each integer turned around; of booleans, their opposites.")
     def function(x: Any) -> Any:
-        if not is_symbol(x) and name_of_type(x) == "bool":
+        if name_of_type(x) == "bool":
             return logical_not(x)
-        if not is_symbol(x) and name_of_type(x) in FLOATS:
+        if name_of_type(x) in FLOATS:
             raise MXNetTypeError(f"[np.{name}] the array has the type {name_of_type(x)}; expected integers.")
         return F._rminus_scalar(x, scalar=-1)
 
@@ -385,7 +380,7 @@ def ldexp(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
 def floor_divide(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
     """The quotients, rounded down."""
     a, b = pair(x1, x2, "np.floor_divide")
-    if not is_symbol(a) and name_of_type(a) not in FLOATS:
+    if name_of_type(a) not in FLOATS:
         result = F.broadcast_div(F.broadcast_sub(a, F.broadcast_mod(a, b)), b)
     else:
         result = F.floor(F.broadcast_div(a, b))
@@ -433,7 +428,7 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     if isinstance(a_min, (*SCALARS, type(None))) and isinstance(a_max, (*SCALARS, type(None))):
         low: Any = -onp.inf if a_min is None else a_min
         high: Any = onp.inf if a_max is None else a_max
-        if not is_symbol(a) and name_of_type(a) not in FLOATS:
+        if name_of_type(a) not in FLOATS:
             info = onp.iinfo(name_of_type(a))
             low, high = max(low, info.min), min(high, info.max)
         return into(out, F.clip(a, a_min=float(low), a_max=float(high)), "np.clip")
@@ -453,7 +448,7 @@ def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
     """Rounded to a number of decimals, halves to even digits."""
     no_more(kwargs, "np.around")
     x = asarray(x, who="np.around")
-    if not is_symbol(x) and name_of_type(x) not in FLOATS and decimals >= 0:
+    if name_of_type(x) not in FLOATS and decimals >= 0:
         return into(out, F.identity(x), "np.around")
     scale = 10.0**decimals
     result = _half_to_even(x if decimals == 0 else F._mul_scalar(x, scalar=scale))
@@ -470,12 +465,8 @@ def nan_to_num(
     no_more(kwargs, "np.nan_to_num")
     x = asarray(x, who="np.nan_to_num")
     result = x
-    if is_symbol(x) or name_of_type(x) in FLOATS:
-        largest = (
-            3.0e38
-            if is_symbol(x) or x.dtype == _core.numpy_dtype("bfloat16")
-            else float(onp.finfo(x.dtype).max)
-        )
+    if name_of_type(x) in FLOATS:
+        largest = 3.0e38 if x.dtype == _core.numpy_dtype("bfloat16") else float(onp.finfo(x.dtype).max)
         result = where(isnan(x), nan, x)
         result = where(isposinf(x), largest if posinf is None else posinf, result)
         result = where(isneginf(x), -largest if neginf is None else neginf, result)

@@ -19,7 +19,6 @@ from ._base import (
     default_float,
     floating,
     into,
-    is_symbol,
     name_of_type,
 )
 
@@ -29,7 +28,7 @@ divide = e.FUNCTIONS["true_divide"]
 
 
 def _axis(axis: Any, x: Any, who: str) -> Any:
-    if axis is None or is_symbol(x):
+    if axis is None:
         return axis
     return axes_of(axis, x.ndim, who)
 
@@ -38,7 +37,7 @@ def _reduce(operator: str, who: str, x: Any, axis: Any, keepdims: Any) -> Any:
     axis = _axis(axis, x, who)
     if isinstance(axis, tuple) and not axis:  # NumPy's (): of no axis
         return F.identity(x)
-    if not is_symbol(x) and x.size == 0 and operator in ("max", "min"):
+    if x.size == 0 and operator in ("max", "min"):
         if axis is not None and 0 not in [x.shape[i] for i in axis]:
             operator = "sum"  # of no numbers, for there is no place in the other axes
     return getattr(F, operator)(x, axis=axis, keepdims=bool(keepdims))
@@ -59,7 +58,7 @@ def _summed(name: str, of_nothing: float) -> Callable[..., Any]:
             from ._shape import where as choose
 
             x = choose(where, x, of_nothing)
-        if not is_symbol(x) and name_of_type(x) == "bool":
+        if name_of_type(x) == "bool":
             x = cast(x, "int64")
         result = _reduce(name, f"np.{name}", x, axis, keepdims)
         if initial is not None:
@@ -225,7 +224,7 @@ def any(a: Any, axis: Any = None, keepdims: bool = False, out: Any = None) -> An
 def _truth(operator: str, a: Any, axis: Any, keepdims: bool, of_nothing: int) -> Any:
     x = asarray(a, who="np.any" if operator == "max" else "np.all")
     truth = F.Cast(F._not_equal_scalar(x, scalar=0), dtype="uint8")
-    if not is_symbol(x) and x.size == 0:
+    if x.size == 0:
         truth = F.sum(truth, axis=_axis(axis, x, "np.any"), keepdims=bool(keepdims)) + of_nothing
         return F.Cast(truth, dtype="bool")
     return F.Cast(_reduce(operator, "np.any", truth, axis, keepdims), dtype="bool")
@@ -234,16 +233,15 @@ def _truth(operator: str, a: Any, axis: Any, keepdims: bool, of_nothing: int) ->
 def _position(operator: str) -> Callable[..., Any]:
     def function(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         x = asarray(a, who=f"np.{operator}")
-        if not is_symbol(x):
-            if x.size == 0 and (axis is None or x.shape[axis] == 0):
-                raise MXNetValueError(f"[np.{operator}] the array of shape {x.shape} has no element.")
-            if axis is not None:
-                axis = axis_of(axis, x.ndim, f"np.{operator}")
-            if name_of_type(x) == "bool":
-                x = cast(x, "uint8")
-        operation = "sum" if not is_symbol(x) and x.size == 0 else operator  # no place, no position
+        if x.size == 0 and (axis is None or x.shape[axis] == 0):
+            raise MXNetValueError(f"[np.{operator}] the array of shape {x.shape} has no element.")
+        if axis is not None:
+            axis = axis_of(axis, x.ndim, f"np.{operator}")
+        if name_of_type(x) == "bool":
+            x = cast(x, "uint8")
+        operation = "sum" if x.size == 0 else operator  # no place, no position
         result = F.Cast(getattr(F, operation)(x, axis=axis, keepdims=bool(keepdims)), dtype="int64")
-        if axis is None and not keepdims and not is_symbol(x):
+        if axis is None and not keepdims:
             result = result._reshape_plain(())
         return into(out, result, f"np.{operator}")
 
@@ -258,7 +256,7 @@ argmax, argmin = _position("argmax"), _position("argmin")
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """The sums of the elements up to each one; of the flat array where no axis is given."""
     x = asarray(a, dtype=dtype, who="np.cumsum")
-    if not is_symbol(x) and name_of_type(x) == "bool":
+    if name_of_type(x) == "bool":
         x = cast(x, default_float())
     if axis is None:
         return into(out, F._np_cumsum(F._np_reshape(x, newshape=(-1,)), axis=0), "np.cumsum")

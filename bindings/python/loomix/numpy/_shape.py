@@ -19,7 +19,6 @@ from ._base import (
     filled,
     into,
     is_array,
-    is_symbol,
     pair,
     row_major,
     shape_of,
@@ -30,8 +29,6 @@ def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
     """The same elements under another shape; one size may be -1."""
     row_major(order, "np.reshape")
     sizes = tuple(newshape) if isinstance(newshape, (tuple, list)) else (newshape,)
-    if is_symbol(a):
-        return F._np_reshape(a, newshape=sizes)
     return into(out, asarray(a, who="np.reshape")._reshape_plain(tuple(int(n) for n in sizes)), "np.reshape")
 
 
@@ -45,10 +42,9 @@ def transpose(a: Any, axes: Any = None) -> Any:
     a = asarray(a, who="np.transpose")
     if axes is None:
         return F.transpose(a)
-    if not is_symbol(a):
-        axes = tuple(axis_of(i, a.ndim, "np.transpose") for i in axes)
-        if sorted(axes) != list(range(a.ndim)):
-            raise MXNetValueError(f"[np.transpose] axes {axes} are not those of an array of {a.ndim} axes.")
+    axes = tuple(axis_of(i, a.ndim, "np.transpose") for i in axes)
+    if sorted(axes) != list(range(a.ndim)):
+        raise MXNetValueError(f"[np.transpose] axes {axes} are not those of an array of {a.ndim} axes.")
     return F.transpose(a, axes=tuple(axes)) if len(axes) else F.identity(a)
 
 
@@ -90,8 +86,6 @@ def expand_dims(a: Any, axis: Any) -> Any:
 def squeeze(a: Any, axis: Any = None, out: Any = None) -> Any:
     """The array without axes of size 1."""
     a = asarray(a, who="np.squeeze")
-    if is_symbol(a):
-        return F.squeeze(a, axis=axis)
     axes = (
         axes_of(axis, a.ndim, "np.squeeze")
         if axis is not None
@@ -120,12 +114,11 @@ def concatenate(seq: Any, axis: Any = 0, out: Any = None) -> Any:
     arrays = arrays_of(seq, "np.concatenate")
     if axis is None:
         arrays, axis = [reshape(x, (-1,)) for x in arrays], 0
-    if not is_symbol(arrays[0]):
-        if arrays[0].ndim == 0:
-            raise MXNetValueError("[np.concatenate] arrays without axes cannot be joined; use np.stack.")
-        axis = axis_of(axis, arrays[0].ndim, "np.concatenate")
-        filled_ones = [x for x in arrays if x.shape[axis] > 0]  # an empty piece adds nothing
-        arrays = filled_ones or arrays[:1]
+    if arrays[0].ndim == 0:
+        raise MXNetValueError("[np.concatenate] arrays without axes cannot be joined; use np.stack.")
+    axis = axis_of(axis, arrays[0].ndim, "np.concatenate")
+    filled_ones = [x for x in arrays if x.shape[axis] > 0]  # an empty piece adds nothing
+    arrays = filled_ones or arrays[:1]
     return into(out, F.concat(*arrays, dim=axis), "np.concatenate")
 
 
@@ -137,7 +130,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None) -> Any:
 
 def _at_least(ndim: int, x: Any) -> Any:
     x = asarray(x)
-    if is_symbol(x) or x.ndim >= ndim:
+    if x.ndim >= ndim:
         return x
     shape = x.shape
     wide = {1: (1,), 2: (1, *shape) if shape else (1, 1)}.get(ndim)
@@ -179,7 +172,7 @@ def row_stack(arrays: Any) -> Any:
 def hstack(arrays: Any) -> Any:
     """Arrays side by side: along the second axis, or the only one."""
     arrays = [_at_least(1, x) for x in arrays]
-    return concatenate(arrays, 0 if not is_symbol(arrays[0]) and arrays[0].ndim == 1 else 1)
+    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
 def dstack(arrays: Any) -> Any:
@@ -218,12 +211,6 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Parts of an array along an axis: so many of equal size, or those between positions."""
-    if is_symbol(ary):
-        if not isinstance(indices_or_sections, int):
-            found = F._split_v2(ary, indices=(0, *indices_or_sections), axis=axis)
-        else:
-            found = F._split_v2(ary, indices=(), sections=indices_or_sections, axis=axis)
-        return found
     ary = asarray(ary, who="np.split")
     size = ary.shape[axis_of(axis, ary.ndim, "np.split")]
     if isinstance(indices_or_sections, (int, onp.integer)) and (
@@ -355,16 +342,14 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any = None) -> Any:
     """The elements at positions along an axis; of the flat array where no axis is given."""
     a = asarray(a, who="np.take")
-    if not is_symbol(indices) and not is_array(indices):
+    if not is_array(indices):
         indices = asarray(onp.asarray(indices, dtype="int64"), like=a)
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
     if mode not in ("raise", "clip", "wrap"):
         raise MXNetValueError(f"[np.take] mode is {mode!r}; expected raise, clip or wrap.")
     if mode == "raise":
-        if not is_symbol(a) and not is_symbol(indices):
-            size = a.shape[axis]
-            indices = where(indices < 0, indices + size, indices)
+        indices = where(indices < 0, indices + a.shape[axis], indices)
     return into(out, F.take(a, indices, axis=axis, mode=mode), "np.take")
 
 
@@ -399,8 +384,6 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         y = filled((), y, dtype=kind, ctx=like and like.context)
     x, y = pair(x, y, "np.where")
     condition = asarray(condition, like=x, who="np.where")
-    if is_symbol(x) or is_symbol(condition):
-        return F.where(condition, x, y)
     shape = onp.broadcast_shapes(condition.shape, x.shape, y.shape)
     return F.where(*(v if v.shape == shape else v.broadcast_to(shape) for v in (condition, x, y)))
 
@@ -444,8 +427,6 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = No
 def diag(array: Any, k: int = 0) -> Any:
     """The ``k``-th diagonal of a matrix, or the matrix with this diagonal."""
     x = asarray(array, who="np.diag")
-    if is_symbol(x):
-        return F.diag(x, k=k)
     if x.ndim == 2:
         return diagonal(x, k)
     if x.ndim != 1:

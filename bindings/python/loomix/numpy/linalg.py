@@ -10,7 +10,7 @@ import numpy as onp
 
 from ..base import MXNetValueError
 from . import _algebra, _reductions
-from ._base import F, arrays_of, asarray, axes_of, cast, floating, is_symbol, name_of_type, pair, promoted
+from ._base import F, arrays_of, asarray, axes_of, cast, floating, name_of_type, pair, promoted
 from ._protocols import by_numpy
 from ._shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, swapaxes, transpose, tril
 
@@ -19,15 +19,12 @@ matmul = _algebra.matmul
 
 def _matrices(a: Any, who: str, square: bool = True) -> Any:
     a = floating(asarray(a, who=f"np.linalg.{who}"))
-    if not is_symbol(a):
-        if a.ndim < 2 or (square and a.shape[-1] != a.shape[-2]):
-            kind = "square matrices" if square else "matrices"
-            raise MXNetValueError(
-                f"[np.linalg.{who}] an array of shape {a.shape}; expected {kind} in the last two axes."
-            )
-        if name_of_type(a) in ("float16", "bfloat16"):
-            a = cast(a, "float32")
-    return a
+    if a.ndim < 2 or (square and a.shape[-1] != a.shape[-2]):
+        kind = "square matrices" if square else "matrices"
+        raise MXNetValueError(
+            f"[np.linalg.{who}] an array of shape {a.shape}; expected {kind} in the last two axes."
+        )
+    return cast(a, "float32") if name_of_type(a) in ("float16", "bfloat16") else a
 
 
 def _t(a: Any) -> Any:
