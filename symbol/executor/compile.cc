@@ -15,6 +15,7 @@
 #include "symbol/passes/gradient.h"
 #include "symbol/passes/hold.h"
 #include "symbol/passes/layout.h"
+#include "symbol/passes/pack_whole.h"
 #include "symbol/passes/place.h"
 #include "symbol/passes/prune.h"
 #include "symbol/passes/recompute.h"
@@ -173,6 +174,10 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
     end("fold_norm", graph);
   }
   if (options_.plan.choose_layout && traits().blocked_images) {
+    Graph packed = pack_whole(graph, runtime_.table(), infer(graph, constants));
+    if (explanation != nullptr) *explanation += taken_in("pack_whole", graph, packed);
+    graph = std::move(packed);
+    end("pack_whole", graph);
     PickForm pick;
     if (runtime_.tuner) {
       pick = [&](const Node& node, const ops::KernelSpec& spec, ops::BlockedInputs is_blocked,

@@ -6,6 +6,7 @@
 
 #include "op_runner.h"
 #include "ops/blocked/blocked.h"
+#include "ops/quantization/packed.h"
 
 // What inference lets through, kernels compute: each operator of the table in each combination of types.
 namespace loomix::ops::testing {
@@ -33,6 +34,8 @@ const std::map<std::string, Sample>& special_samples() {
             {"weight_size", "256"}, {"training", "True"}, {"pass", pass}};
   };
   const Shape training{4, 16 / channel_block(), 4, 4, channel_block()};
+  const TextPairs packed = {
+      {"kernel", "(1, 1)"}, {"num_filter", "16"}, {"image", "(1, 16, 4, 4)"}, {"weight_size", "256"}};
   static const std::map<std::string, Sample> samples = {
       {"_arange", {{}, {{"stop", "4"}}}},
       {"_onehot_encode", {{Shape{2}, Shape{2, 3}}, {}}},
@@ -53,6 +56,18 @@ const std::map<std::string, Sample>& special_samples() {
       {"_contrib_quantized_batch_norm",
        {{image, Shape{4}, Shape{4}, Shape{4}, Shape{4}, Shape{1}, Shape{1}},
         {{"min_calib_range", "-1"}, {"max_calib_range", "1"}}}},
+      {"_packed_product_weight", {{Shape{16, 16, 1, 1}}, packed}},
+      {"_packed_convolution", {{Shape{1, 4, 4, 16}}, packed}},
+      {"_packed_dense",
+       {{Shape{1, 1, 1, 16}},
+        {{"kernel", "(1, 1)"},
+         {"num_filter", "16"},
+         {"image", "(1, 16, 1, 1)"},
+         {"dense", "True"},
+         {"weight_size", "256"}}}},
+      {"_packed_pooling", {{Shape{2, 5, 5, 4}}, {{"kernel", "(2, 2)"}, {"layout", "NHWC"}}}},
+      {"_packed_concat", {{Shape{2, 3}}, {{"num_args", "1"}, {"scales", "(1,)"}}}},
+      {"_packed_add", {{Shape{2, 3}}, {{"num_args", "1"}, {"scales", "(1,)"}}}},
       {"_contrib_calibrate_entropy", {{Shape{9}, Shape{10}}, {{"num_quantized_bins", "3"}}}},
       {"CTCLoss", {{Shape{3, 2, 4}, Shape{2, 2}}, {}}},
       {"_backward_CTCLoss", {{Shape{2}, Shape{3, 2, 4}}, {}}},
