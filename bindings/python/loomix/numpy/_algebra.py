@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from typing import Any
 
@@ -160,80 +161,149 @@ def _letters(operands: Any) -> tuple[str, list[Any]]:
     return subscripts, arrays_of(arrays, "np.einsum")
 
 
-def _spelled(subscripts: str, arrays: list[Any]) -> tuple[list[str], str]:
+def _spelled(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[str], str]:
     """The letters of each array and of the result, with letters of their own for the axes of '...'."""
     inputs, arrow, output = subscripts.partition("->")
     terms = inputs.split(",")
-    if len(terms) != len(arrays):
-        raise MXNetValueError(f"[np.einsum] {subscripts!r} is of {len(terms)} arrays; got {len(arrays)}.")
+    if len(terms) != len(shapes):
+        raise MXNetValueError(f"[np.einsum] {subscripts!r} is of {len(terms)} arrays; got {len(shapes)}.")
     free = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in subscripts]
-    most = max([x.ndim - len(t.replace("...", "")) for t, x in zip(terms, arrays) if "..." in t], default=0)
+    most = max([len(x) - len(t.replace("...", "")) for t, x in zip(terms, shapes) if "..." in t], default=0)
     dots = "".join(free[:most])
     terms = [
-        t.replace("...", dots[most - (x.ndim - len(t.replace("...", ""))) :] if "..." in t else "")
-        for t, x in zip(terms, arrays)
+        t.replace("...", dots[most - (len(x) - len(t.replace("...", ""))) :] if "..." in t else "")
+        for t, x in zip(terms, shapes)
     ]
-    for t, x in zip(terms, arrays):
-        if len(t) != x.ndim:
-            raise MXNetValueError(f"[np.einsum] {t!r} does not fit an array of shape {x.shape}.")
+    for t, x in zip(terms, shapes):
+        if len(t) != len(x):
+            raise MXNetValueError(f"[np.einsum] {t!r} does not fit an array of shape {x}.")
     if arrow:
-        return terms, output.replace("...", dots)
-    letters = "".join(terms)
-    return terms, dots + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in dots))
+        output = output.replace("...", dots)
+    else:
+        letters = "".join(terms)
+        output = dots + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in dots))
+    if len(set(output)) != len(output) or not set(output) <= set("".join(terms)):
+        raise MXNetValueError(
+            f"[np.einsum] the output {output!r} must name letters of the inputs, each once."
+        )
+    return terms, output
 
 
-def _alone(term: str, x: Any, keep: str) -> tuple[str, Any]:
-    """Diagonals of letters that occur twice, and sums over those that nobody needs."""
-    for letter in dict.fromkeys(term):
-        while term.count(letter) > 1:
-            i = term.index(letter)
-            j = term.index(letter, i + 1)
-            if x.shape[i] != x.shape[j]:
-                raise MXNetValueError(
-                    f"[np.einsum] {letter!r} stands for sizes {x.shape[i]} and {x.shape[j]}."
+class _Plan:
+    """What einsum does for some subscripts and shapes: each step makes one more array of those before it."""
+
+    def __init__(self, subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+        self._steps: list[Any] = []
+        self._shapes = list(shapes)
+        terms, output = _spelled(subscripts, shapes)
+        pieces = list(zip(terms, range(len(terms))))
+        order = [(0, 1)] * (len(pieces) - 1)
+        if len(pieces) > 2:
+            shaped = [onp.broadcast_to(onp.zeros(()), shape) for shape in shapes]
+            text = ",".join(terms) + "->" + output
+            order = list(onp.einsum_path(text, *shaped, optimize="optimal")[0][1:])  # the least work
+        while len(pieces) > 1:
+            chosen = order.pop(0)
+            if len(chosen) > 2:
+                order.insert(0, (0, len(pieces) - len(chosen) + 1))
+                chosen = chosen[:2]
+            last, first = sorted(chosen, reverse=True)
+            one, two = pieces.pop(last), pieces.pop(first)
+            rest = output + "".join(t for t, _ in pieces)
+            two, one = self._alone(*two, rest + one[0]), self._alone(*one, rest + two[0])
+            pieces.append(self._two(*two, *one, rest))
+        term, k = self._alone(*pieces[0], output)
+        k = self._ordered(term, k, list(output))
+        if k < len(shapes):
+            self._add(lambda v: F.identity(v[k]), self._shapes[k])
+
+    def __call__(self, arrays: list[Any]) -> Any:
+        values = list(arrays)
+        for step in self._steps:
+            values.append(step(values))
+        return values[-1]
+
+    def _add(self, step: Any, shape: tuple[int, ...]) -> int:
+        self._steps.append(step)
+        self._shapes.append(shape)
+        return len(self._shapes) - 1
+
+    def _ordered(self, term: str, k: int, letters: list[str]) -> int:
+        axes = tuple(term.index(c) for c in letters)
+        if axes == tuple(range(len(axes))):
+            return k
+        return self._add(lambda v: F.transpose(v[k], axes=axes), tuple(self._shapes[k][i] for i in axes))
+
+    def _shaped(self, k: int, shape: tuple[int, ...]) -> int:
+        return k if self._shapes[k] == shape else self._add(lambda v: v[k]._reshape_plain(shape), shape)
+
+    def _alone(self, term: str, k: int, keep: str) -> tuple[str, int]:
+        """Diagonals of letters that occur twice, and sums over those that nobody needs."""
+        for letter in dict.fromkeys(term):
+            while term.count(letter) > 1:
+                shape, i = self._shapes[k], term.index(letter)
+                j = term.index(letter, i + 1)
+                if shape[i] != shape[j]:
+                    raise MXNetValueError(
+                        f"[np.einsum] {letter!r} stands for sizes {shape[i]} and {shape[j]}."
+                    )
+                rest = [m for m in range(len(term)) if m not in (i, j)]
+                term = "".join(term[m] for m in rest) + letter
+                k = self._add(
+                    lambda v, k=k, i=i, j=j: diagonal(v[k], 0, i, j), (*(shape[m] for m in rest), shape[i])
                 )
-            x = diagonal(x, 0, i, j)
-            term = "".join(c for k, c in enumerate(term) if k not in (i, j)) + letter
-    dropped = tuple(i for i, c in enumerate(term) if c not in keep)
-    if dropped:
-        x = F.sum(x, axis=dropped)
-        term = "".join(c for c in term if c in keep)
-    return term, x
+        dropped = tuple(i for i, c in enumerate(term) if c not in keep)
+        if dropped:
+            shape = tuple(n for i, n in enumerate(self._shapes[k]) if i not in dropped)
+            k = self._add(lambda v, k=k: F.sum(v[k], axis=dropped), shape)
+        return "".join(c for c in term if c in keep), k
+
+    def _two(self, s: str, x: int, t: str, y: int, keep: str) -> tuple[str, int]:
+        """The product of two arrays as one of matrices: batch axes, rows, columns, and what is summed over."""
+        sizes: dict[str, int] = {}
+        for letter, size in [*zip(s, self._shapes[x]), *zip(t, self._shapes[y])]:
+            if sizes.setdefault(letter, size) != size and 1 not in (sizes[letter], size):
+                raise MXNetValueError(f"[np.einsum] {letter!r} stands for sizes {sizes[letter]} and {size}.")
+            sizes[letter] = size if sizes[letter] == 1 else sizes[letter]
+        x, y = self._wide(s, x, sizes), self._wide(t, y, sizes)
+        batch = [c for c in s if c in t and c in keep]
+        summed = [c for c in s if c in t and c not in keep]
+        rows, columns = [c for c in s if c not in t], [c for c in t if c not in s]
+        places, m, n, inner = (math.prod(sizes[c] for c in part) for part in (batch, rows, columns, summed))
+        letters = "".join(batch + rows + columns)
+        shape = tuple(sizes[c] for c in letters)
+        if not summed or not (rows or columns):  # products of elements, and one pass over both
+            x = self._shaped(self._ordered(s, x, batch + rows + summed), (places, m, 1, inner))
+            y = self._shaped(self._ordered(t, y, batch + columns + summed), (places, 1, n, inner))
+            z = self._add(lambda v: F.broadcast_mul(v[x], v[y]), (places, m, n, inner))
+            if summed:
+                z = self._add(lambda v, z=z: F.sum(v[z], axis=-1), (places, m, n))
+            return letters, self._shaped(z, shape)
+        x, turned_x = self._matrix(s, x, batch, rows, summed, (places, m, inner))
+        y, turned_y = self._matrix(t, y, batch, summed, columns, (places, inner, n))
+        product = F.batch_dot if batch else F.dot
+        z = self._add(
+            lambda v: product(v[x], v[y], transpose_a=turned_x, transpose_b=turned_y),
+            (places, m, n) if batch else (m, n),
+        )
+        return letters, self._shaped(z, shape)
+
+    def _wide(self, term: str, k: int, sizes: dict[str, int]) -> int:
+        shape = tuple(sizes[c] for c in term)
+        return k if self._shapes[k] == shape else self._add(lambda v: broadcast_to(v[k], shape), shape)
+
+    def _matrix(
+        self, term: str, k: int, batch: list[str], one: list[str], two: list[str], shape: tuple[int, ...]
+    ) -> tuple[int, bool]:
+        """Stacked matrices of the letters `one` by `two`; or turned around, where no copy makes that."""
+        turned = list(term) == batch + two + one and bool(one and two)
+        k = k if turned else self._ordered(term, k, batch + one + two)
+        places, rows, columns = shape
+        sides = (columns, rows) if turned else (rows, columns)
+        return self._shaped(k, (places, *sides) if batch else sides), turned
 
 
-def _two(s: str, x: Any, t: str, y: Any, keep: str) -> tuple[str, Any]:
-    """The product of two arrays as one of matrices: batch axes, rows, columns, and what is summed over."""
-    sizes: dict[str, int] = {}
-    for letter, size in [*zip(s, x.shape), *zip(t, y.shape)]:
-        if sizes.setdefault(letter, size) != size and 1 not in (sizes[letter], size):
-            raise MXNetValueError(f"[np.einsum] {letter!r} stands for sizes {sizes[letter]} and {size}.")
-        sizes[letter] = max(sizes[letter], size)
-    x, y = (
-        v if v.shape == tuple(sizes[c] for c in u) else broadcast_to(v, tuple(sizes[c] for c in u))
-        for u, v in ((s, x), (t, y))
-    )
-    batch = [c for c in s if c in t and c in keep]
-    summed = [c for c in s if c in t and c not in keep]
-    rows, columns = [c for c in s if c not in t], [c for c in t if c not in s]
-
-    def matrix(u: str, v: Any, order: list[list[str]]) -> Any:
-        v = transpose(v, [u.index(c) for part in order for c in part])
-        return v.reshape(tuple(int(onp.prod([sizes[c] for c in part])) for part in order))
-
-    if not rows and not columns and name_of_type(x) in FLOATS:  # dot products: one pass over both
-        pairs = F.elemwise_mul(matrix(s, x, [batch, summed]), matrix(t, y, [batch, summed]))
-        return "".join(batch), F.sum(pairs, axis=-1).reshape(tuple(sizes[c] for c in batch))
-    product = matmul(matrix(s, x, [batch, rows, summed]), matrix(t, y, [batch, summed, columns]))
-    letters = "".join(batch + rows + columns)
-    return letters, product.reshape(tuple(sizes[c] for c in letters))
-
-
-@functools.lru_cache(maxsize=256)
-def _cheapest(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[Any, ...]:
-    """The places of the arrays to multiply next, again and again, with the least work. Finding it takes longer than
-    small products, so it is kept."""
-    shaped = [onp.broadcast_to(onp.zeros(()), shape) for shape in shapes]
-    return tuple(onp.einsum_path(subscripts, *shaped, optimize="optimal")[0][1:])
+_plan = functools.lru_cache(maxsize=256)(_Plan)  # making one takes longer than small products
 
 
 def einsum(*operands: Any, **kwargs: Any) -> Any:
@@ -246,27 +316,11 @@ def einsum(*operands: Any, **kwargs: Any) -> Any:
             f"[np.einsum] there is no argument {next(iter(kwargs))!r}; expected out or optimize."
         )
     subscripts, arrays = _letters(operands)
-    terms, output = _spelled(subscripts, arrays)
-    if len(set(output)) != len(output) or not set(output) <= set("".join(terms)):
-        raise MXNetValueError(
-            f"[np.einsum] the output {output!r} must name letters of the inputs, each once."
-        )
-    pieces = list(zip(terms, arrays))
-    order = [(0, 1)] * (len(pieces) - 1)
-    if len(pieces) > 2:
-        order = list(_cheapest(",".join(terms) + "->" + output, tuple(x.shape for x in arrays)))
-    while len(pieces) > 1:
-        chosen = order.pop(0)
-        if len(chosen) > 2:
-            order.insert(0, (0, len(pieces) - len(chosen) + 1))
-            chosen = chosen[:2]
-        last, first = sorted(chosen, reverse=True)
-        one, two = pieces.pop(last), pieces.pop(first)
-        rest = output + "".join(t for t, _ in pieces)
-        two, one = _alone(*two, rest + one[0]), _alone(*one, rest + two[0])
-        pieces.append(_two(*two, *one, rest))
-    term, x = _alone(*pieces[0], output)
-    return into(out, transpose(x, [term.index(c) for c in output]), "np.einsum")
+    plan = _plan(subscripts, tuple([x.shape for x in arrays]))
+    kind = name_of_type(arrays[0])
+    if kind in FLOATS:
+        return into(out, plan(arrays), "np.einsum")
+    return into(out, cast(plan([cast(x, "float64") for x in arrays]), kind), "np.einsum")
 
 
 def polyval(p: Any, x: Any) -> Any:

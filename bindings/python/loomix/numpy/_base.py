@@ -64,8 +64,16 @@ def type_name(dtype: Any) -> str:
     return _BFLOAT16 if kind.names else kind.name
 
 
+_type_of = _core.NDArrayBase.dtype.__get__
+_names: dict[Any, str] = {}  # of types; asking NumPy takes as long as a small operator
+
+
 def name_of_type(array: Any) -> str:
-    return type_name(array.dtype)
+    kind = _type_of(array)
+    name = _names.get(kind)
+    if name is None:
+        name = _names[kind] = type_name(kind)
+    return name
 
 
 def is_floating(array: Any) -> bool:
@@ -134,15 +142,15 @@ def floating(array: Any) -> Any:
 def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np", ctx: Any = None) -> Any:
     """What came as an argument, as an array of mx.np: NumPy's arrays keep their type, lists and numbers get the
     default one."""
-    from .multiarray import array, ndarray
-
-    if isinstance(value, ndarray):
+    if isinstance(value, _core.NumpyArrayBase):  # type: ignore[attr-defined] # it has no name in Python
         return value if dtype is None else cast(value, dtype)
     if is_array(value):
         value = value.as_np_ndarray()
         return value if dtype is None else cast(value, dtype)
     if ctx is None and is_array(like):
         ctx = like.context
+    from .multiarray import array
+
     try:
         return array(value, dtype=dtype, ctx=ctx)
     except (TypeError, ValueError) as error:
@@ -161,6 +169,9 @@ def arrays_of(values: Any, who: str) -> list[Any]:
     values = [asarray(value, who=who) for value in values]
     if not values:
         raise MXNetValueError(f"[{who}] need at least one array; the sequence is empty.")
+    kinds = {name_of_type(value) for value in values}
+    if len(kinds) == 1:
+        return values
     kind = common_type(*values)
     return [cast(value, kind) for value in values]
 
@@ -174,7 +185,10 @@ def pair(a: Any, b: Any, who: str) -> tuple[Any, Any]:
         b, a = pair(b, a, who)
         return a, b
     a, b = asarray(a, like=b, who=who), asarray(b, like=a, who=who)
-    kind = common_type(a, b)
+    one, two = name_of_type(a), name_of_type(b)
+    if one == two:
+        return a, b
+    kind = promoted(one, two)
     return cast(a, kind), cast(b, kind)
 
 
