@@ -156,7 +156,11 @@ DistMatrix DistMatrix::random(const JobRef& job, const Layout& layout, DType dty
 
 DistMatrix DistMatrix::remap(const Layout& layout, std::optional<DType> dtype, bool transpose) const {
   const DType to = dtype.value_or(dtype_);
-  if (!transpose && to == dtype_ && layout == layout_) return *this;
+  if (!transpose && to == dtype_ && layout == layout_) {
+    DistMatrix same = *this;
+    same.layout_ = layout;  // which may have another name
+    return same;
+  }
   const auto plan = job_->transfers().find(layout_, layout, transpose);
   const DistMatrix result = uninitialised(job_, layout, to);
   const Operation operation(job_,

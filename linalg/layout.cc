@@ -70,6 +70,8 @@ std::vector<int> grid_owners(size_t block_rows, size_t block_columns, int p, int
   return owners;
 }
 
+std::string count_of(int ranks) { return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"); }
+
 }  // namespace
 
 std::vector<int64_t> even_cuts(int64_t count, int parts) {
@@ -127,7 +129,7 @@ Layout Layout::make(std::vector<int64_t> row_cuts, std::vector<int64_t> column_c
   data->column_cuts = std::move(column_cuts);
   data->owners = std::move(owners);
   data->copies = copies;
-  data->name = name.empty() ? fmt::format("{} blocks on {} ranks", blocks, data->ranks) : std::move(name);
+  data->name = name.empty() ? fmt::format("{} blocks on {}", blocks, count_of(data->ranks)) : std::move(name);
   Layout layout;
   layout.data_ = std::move(data);
   return layout;
@@ -140,8 +142,7 @@ Layout Layout::by_rows(int64_t rows, int64_t columns, int ranks) {
   check_grid(ranks, 1);
   std::vector<int> owners(static_cast<size_t>(ranks));
   std::iota(owners.begin(), owners.end(), 0);
-  return make(even_cuts(rows, ranks), {0, columns}, std::move(owners), 1,
-              fmt::format("rows on {} ranks", ranks));
+  return make(even_cuts(rows, ranks), {0, columns}, std::move(owners), 1, "rows on " + count_of(ranks));
 }
 
 Layout Layout::by_columns(int64_t rows, int64_t columns, int ranks) {
@@ -149,8 +150,7 @@ Layout Layout::by_columns(int64_t rows, int64_t columns, int ranks) {
   check_grid(1, ranks);
   std::vector<int> owners(static_cast<size_t>(ranks));
   std::iota(owners.begin(), owners.end(), 0);
-  return make({0, rows}, even_cuts(columns, ranks), std::move(owners), 1,
-              fmt::format("columns on {} ranks", ranks));
+  return make({0, rows}, even_cuts(columns, ranks), std::move(owners), 1, "columns on " + count_of(ranks));
 }
 
 Layout Layout::on_grid(int64_t rows, int64_t columns, int p, int q) {
@@ -179,8 +179,7 @@ Layout Layout::replicated(int64_t rows, int64_t columns, int ranks) {
   check_grid(ranks, 1);
   std::vector<int> owners(static_cast<size_t>(ranks));
   std::iota(owners.begin(), owners.end(), 0);
-  return make({0, rows}, {0, columns}, std::move(owners), ranks,
-              fmt::format("replicated on {} ranks", ranks));
+  return make({0, rows}, {0, columns}, std::move(owners), ranks, "replicated on " + count_of(ranks));
 }
 
 Layout Layout::on_rank(int64_t rows, int64_t columns, int rank) {
@@ -312,7 +311,10 @@ Layout Layout::transposed() const {
       owners.insert(owners.end(), some.begin(), some.end());
     }
   }
-  return make(data_->column_cuts, data_->row_cuts, std::move(owners), copies(), "transposed " + name());
+  constexpr std::string_view kTransposed = "transposed ";
+  std::string name = data_->name.starts_with(kTransposed) ? data_->name.substr(kTransposed.size())
+                                                          : std::string(kTransposed) + data_->name;
+  return make(data_->column_cuts, data_->row_cuts, std::move(owners), copies(), std::move(name));
 }
 
 bool Layout::operator==(const Layout& other) const {

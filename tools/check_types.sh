@@ -19,4 +19,4 @@ done
 # The stubs against the built extensions; without pyproject.toml's settings, under which it finds each file twice. What
 # the package imports only if it is there (graphviz, cloudpickle, SciPy) may be missing here.
 MYPYPATH=$PWD/bindings/python "$python" -m mypy.stubtest --concise --ignore-disjoint-bases --ignore-unused-allowlist \
-  --mypy-config-file <(printf '[mypy]\nignore_missing_imports = True\n') --allowlist tools/stubtest.txt loomix._core loomix._record loomix._codec
+  --mypy-config-file <(printf '[mypy]\nignore_missing_imports = True\n') --allowlist tools/stubtest.txt loomix._core loomix._parallel loomix._record loomix._codec

@@ -79,6 +79,7 @@ _MODULES = {
     "onnx": "onnx",
     "operator": "operator",
     "optimizer": "optimizer",
+    "parallel": "parallel",
     "predictor": "predictor",
     "profiler": "profiler",
     "random": "random",

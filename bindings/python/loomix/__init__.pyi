@@ -35,6 +35,7 @@ from . import numpy_extension as numpy_extension
 from . import onnx as onnx
 from . import operator as operator
 from . import optimizer as optimizer
+from . import parallel as parallel
 from . import predictor as predictor
 from . import profiler as profiler
 from . import random as random

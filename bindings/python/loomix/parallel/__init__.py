@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices that lie in blocks on the ranks of a job, which ``mpirun`` or ``srun`` started.
+
+Every rank runs the same program, and calls the same functions with the same layouts. A *rank* is a process of the
+job, a *mesh* its ranks in a grid with named axes, a *layout* says which rank holds which block of a matrix, and a
+*remap* brings a matrix to another layout. A program that nobody launched is a job of one rank.
+
+>>> from loomix import parallel
+>>> a = parallel.Matrix.random((6, 4), "rows", seed=1)
+>>> b = parallel.Matrix.random((4, 5), "columns", seed=2)
+>>> (a.dot(b) * 2).to_global().shape
+(6, 5)
+"""
+
+from .job import barrier, rank, set_links, size, start, traffic
+from .layout import Layout
+from .matrix import Matrix
+from .mesh import Axis, Mesh
+
+__all__ = [
+    "Axis",
+    "Layout",
+    "Matrix",
+    "Mesh",
+    "barrier",
+    "rank",
+    "set_links",
+    "size",
+    "start",
+    "traffic",
+]

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ranks that this process is one of."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from typing import Any
+
+from .. import _core as _core  # whose library the extension needs
+from .. import _parallel
+from ..kvstore.kvstore import _communicator_handle
+
+# What launchers of MPI programs set.
+_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
+
+
+def start(group: str | None = None, communicator: Any = None) -> None:
+    """Says what the ranks are; at first use that is done without arguments.
+
+    Parameters
+    ----------
+    group : str, optional
+        "mpi" (the processes that ``mpirun`` or ``srun`` started) or "single" (this process alone). By default
+        "mpi" where a launcher started this process, or a communicator is given, and "single" elsewhere.
+    communicator : mpi4py.MPI.Comm, optional
+        Its ranks, instead of all.
+
+    Raises
+    ------
+    RuntimeError
+        If they are started already.
+
+    Example
+    -------
+    >>> from loomix import parallel
+    >>> parallel.rank(), parallel.size()
+    (0, 1)
+    """
+    if group not in (None, "mpi", "single"):
+        raise ValueError(f"[parallel] group {group!r}; expected 'mpi' or 'single'.")
+    if group == "single" and communicator is not None:
+        raise ValueError("[parallel] a communicator is given, and the group is 'single'; expected 'mpi'.")
+    launched = communicator is not None or any(name in os.environ for name in _LAUNCHED)
+    mpi = group == "mpi" or (group is None and launched)
+    _parallel.start(mpi, _communicator_handle(communicator))
+
+
+def ensure_started() -> None:
+    """The ranks by default, unless :func:`start` has been called."""
+    if not _parallel.started():
+        start()
+
+
+def rank() -> int:
+    """Which rank this process is.
+
+    >>> from loomix import parallel
+    >>> parallel.rank()
+    0
+    """
+    ensure_started()
+    return _parallel.rank()
+
+
+def size() -> int:
+    """How many ranks there are.
+
+    >>> from loomix import parallel
+    >>> parallel.size()
+    1
+    """
+    ensure_started()
+    return _parallel.size()
+
+
+def barrier() -> None:
+    """Waits until all ranks have called it.
+
+    >>> from loomix import parallel
+    >>> parallel.barrier()
+    """
+    ensure_started()
+    _parallel.barrier()
+
+
+def traffic() -> dict[str, Any]:
+    """What this rank has sent and received so far: a dict of ``calls``, ``waited_s``, and ``sent`` and
+    ``received``, lists of bytes by rank.
+
+    >>> from loomix import parallel
+    >>> parallel.traffic()["sent"]
+    [0]
+    """
+    ensure_started()
+    return _parallel.traffic()
+
+
+def set_links(bytes_per_second: float, latency: float, flops: float) -> None:
+    """What :meth:`Matrix.dot` chooses its way by; the same on all ranks.
+
+    Parameters
+    ----------
+    bytes_per_second : float
+        From a rank to another one while all send; 3e9 by default.
+    latency : float
+        Seconds that a message takes; 3e-5 by default.
+    flops : float
+        Operations a second of a rank, in products; 5e10 by default.
+
+    Example
+    -------
+    >>> from loomix import parallel
+    >>> parallel.set_links(bytes_per_second=3e9, latency=3e-5, flops=5e10)
+    """
+    ensure_started()
+    _parallel.set_links(bytes_per_second, latency, flops)
+
+
+@atexit.register
+def _tell_why() -> None:
+    """At exit: a process that ends by an exception says so, as others would wait for it."""
+    error = getattr(sys, "last_value", None)
+    if error is not None and _parallel.started() and _parallel.size() > 1:
+        _parallel.give_up(f"its program ended with {type(error).__name__}: {error}")

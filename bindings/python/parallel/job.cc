@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+
+#include "base/error.h"
+#include "base/settings.h"
+#include "bindings/python/parallel/core.h"
+#include "engine/engine.h"
+#include "kvstore/group_store.h"
+
+namespace loomix::python {
+namespace {
+
+// Never deleted: arrays that Python's teardown forgets may be used by its messages.
+std::atomic<linalg::JobRef*> running{nullptr};
+
+void start(bool mpi, uintptr_t communicator) {
+  LOOMIX_CHECK(running.load() == nullptr, StateError,
+               "[parallel] the ranks were started already; start once, before the first matrix.");
+  Runtime& runtime = core().runtime();
+  std::shared_ptr<comm::ProcessGroup> group;
+  {
+    const py::gil_scoped_release release;
+    const comm::GroupOptions options = kvstore::group_options(settings(), &runtime.engine().trace());
+    if (mpi) group = comm::make_mpi_group(options, communicator);
+    else group = std::move(comm::make_inproc_groups(1, options).front());
+  }
+  LOOMIX_CHECK(
+      group->size() == 1 || settings().engine_type != "NaiveEngine", StateError,
+      "[parallel] NaiveEngine runs each task at its call, so {} ranks would wait in their first message; "
+      "expected another LOOMIX_ENGINE_TYPE.",
+      group->size());
+  auto made = std::make_unique<linalg::JobRef>(std::make_shared<linalg::Job>(runtime, std::move(group)));
+  running.store(made.release());
+}
+
+py::dict traffic() {
+  const comm::GroupTraffic counts = job()->group().traffic();
+  py::dict result;
+  result["calls"] = counts.calls;
+  result["sent"] = counts.sent;
+  result["received"] = counts.received;
+  result["waited_s"] = counts.waited_s;
+  return result;
+}
+
+}  // namespace
+
+const linalg::JobRef& job() {
+  const linalg::JobRef* const made = running.load();
+  LOOMIX_CHECK(made != nullptr, StateError, "[parallel] the ranks are not started.");
+  return *made;
+}
+
+void add_job(py::module_& m) {
+  m.def("start", &start);
+  m.def("started", [] { return running.load() != nullptr; });
+  m.def("rank", [] { return job()->rank(); });
+  m.def("size", [] { return job()->size(); });
+  m.def("kind", [] { return job()->group().kind(); });
+  m.def("traffic", &traffic);
+  m.def("give_up", [](const std::string& why) { job()->group().give_up(why); });
+  m.def("barrier", [] {
+    const linalg::JobRef all = job();
+    const py::gil_scoped_release release;
+    comm::wait_for_call([&](comm::ProcessGroup::Done done) { all->group().barrier(std::move(done)); });
+  });
+  m.def("set_links", [](double bytes_per_s, double latency_s, double flops) {
+    LOOMIX_CHECK(
+        bytes_per_s > 0 && latency_s >= 0 && flops > 0, ValueError,
+        "[parallel] links of {} bytes/s and {} s, ranks of {} operations/s; expected positive numbers.",
+        bytes_per_s, latency_s, flops);
+    job()->links = {bytes_per_s, latency_s, flops};
+  });
+}
+
+}  // namespace loomix::python

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distributed matrices of processes that mpirun started."""
+
+import pytest
+from test_mpi_kvstore import needs_mpi, run  # noqa: F401  the fixture skips where there is no MPI
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
+PROGRAM = """
+import itertools, sys
+import loomix as mx, numpy as np
+from loomix.parallel import Layout, Matrix, Mesh
+rank, size = mx.parallel.rank(), mx.parallel.size()
+assert size == int(sys.argv[1])
+mesh = Mesh(data=size // 2, model=2) if size % 2 == 0 else Mesh(data=size, model=1)
+assert rank in mesh.axis("model").ranks
+m, k, n = 70, 45, 33
+layouts = lambda shape: [
+    Layout.rows(shape), Layout.columns(shape), Layout.grid(shape, 1, size), Layout.cyclic(shape, (8, 8), size, 1),
+    Layout.replicated(shape), Layout.over(mesh, shape, "data", "model"), Layout.over(mesh, shape, "model"),
+    Layout.blocks([0, 3, 3, shape[0]], [0, shape[1]], [size - 1, 0, 0]),
+]
+whole = np.random.RandomState(1).rand(m, k).astype("float32")
+a = Matrix.from_global(mx.nd.array(whole) if rank == size - 1 else None, "rows", root=size - 1, shape=(m, k))
+for layout in layouts((m, k)):
+    a = a.remap(layout)
+    assert (a.to_global().asnumpy() == whole).all(), layout
+    assert (a.T.remap("rows", dtype="float64").to_global().asnumpy() == whole.T).all(), layout
+    np.testing.assert_allclose(a.sum(0).asnumpy(), whole.sum(0), rtol=1e-5)
+b = Matrix.random((k, n), "columns", seed=3)
+other = b.to_global().asnumpy()
+ways = [None, "local", "ring", "grid", "reduce"]
+for x, y, algorithm in itertools.product(layouts((m, k))[::3], layouts((k, n))[1::2], ways):
+    c = a.remap(x).dot(b.remap(y), algorithm=algorithm)
+    np.testing.assert_allclose(c.to_global().asnumpy(), whole @ other, rtol=1e-5)
+print("good", float(c.norm().asscalar()), mx.parallel.traffic()["calls"])
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_matrices(ranks):
+    done = run(PROGRAM.replace("sys.argv[1]", str(ranks)), "-n", str(ranks))
+    assert done.returncode == 0 and done.stdout.count("good") == ranks, done.stdout + done.stderr
+
+
+def test_ranks_that_disagree_are_told():
+    program = """
+import loomix as mx
+from loomix.parallel import Matrix
+rank = mx.parallel.rank()
+a = Matrix.full((8, 6), 1, "rows")
+b = a.remap("columns" if rank != 1 else "replicated")
+try:
+    b.wait_to_read()
+except ValueError as error:
+    print("told:", error)
+"""
+    done = run(program, "-n", "3")
+    told = [
+        line for line in done.stdout.splitlines() if line.startswith("told: [parallel] ranks do different")
+    ]
+    assert len(told) == 3, done.stdout + done.stderr
+    assert all(
+        "from rank 1 on remap of (8, 6) float32, rows on 3 ranks to float32 replicated" in line
+        for line in told
+    )
+
+
+def test_a_program_that_ends_is_heard_of():
+    program = """
+import loomix as mx
+from loomix.parallel import Matrix
+a = Matrix.random((300, 300), "rows")
+if mx.parallel.rank() == 1:
+    raise KeyError("my mistake")
+a.dot(a).wait_to_read()
+"""
+    done = run(program, "-n", "3")
+    assert done.returncode != 0
+    assert "rank 1 has given up: its program ended with KeyError: 'my mistake'" in done.stderr, done.stderr
+
+
+def test_a_product_sends_what_it_says():
+    program = """
+import loomix as mx
+from loomix.parallel import Matrix, traffic
+a, b = Matrix.random((512, 512), "rows"), Matrix.random((512, 512), "rows", seed=1)
+mx.nd.waitall()
+before = sum(traffic()["sent"])
+c = a.dot(b, algorithm="ring")
+c.wait_to_read(); mx.nd.waitall()
+sent = sum(traffic()["sent"]) - before
+said = float(a.explain_dot(b, algorithm="ring").splitlines()[5].split()[-4]) * 1e6
+assert abs(sent - said) < 8000, (sent, said)
+print("good")
+"""
+    done = run(program, "-n", "2")
+    assert done.stdout.count("good") == 2, done.stdout + done.stderr
+
+
+def test_an_engine_that_would_wait_is_refused():
+    program = """
+import os
+os.environ["LOOMIX_ENGINE_TYPE"] = "NaiveEngine"
+import loomix as mx
+try:
+    mx.parallel.size()
+except RuntimeError as error:
+    print("refused:", error)
+"""
+    done = run(program, "-n", "2")
+    assert done.stdout.count("refused: [parallel] NaiveEngine") == 2, done.stdout + done.stderr
