@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prediction by an MLP, LeNet and well-known networks, random weights: symbols here, also by libloomix_predict.so
 ("c"), in MXNet, and as ONNX files that we write by ONNX Runtime and OpenVINO; layers and torchvision's models in
-PyTorch. In float32, and in bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and
-OpenVINO's hint."""
+PyTorch. In float32; in bfloat16 by the networks that `contrib.amp` makes here, PyTorch's converted models and
+OpenVINO's hint; and in int8 by those that `contrib.quantization` makes here, which the peers run as ONNX files."""
 
 import ctypes
 import math
@@ -54,7 +54,7 @@ def _symbol(mx, network):
 def _bound(name, network, dtype, batch):
     mx = __import__(name)
     symbol = _symbol(mx, network)
-    if dtype != "float32":
+    if dtype == "bfloat16":
         symbol = mx.contrib.amp.convert_symbol(symbol, dtype)
     executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=_shape(network, batch))
     mx.random.seed(1)
@@ -66,7 +66,21 @@ def _bound(name, network, dtype, batch):
             array[:] = mx.nd.random.normal(shape=array.shape)
         elif key != "softmax_label":
             initializer(mx.init.InitDesc(key), array)
-    return mx, symbol, executor
+    return (mx, *_in_8_bits(mx, symbol, executor)) if dtype == "int8" else (mx, symbol, executor)
+
+
+def _in_8_bits(mx, symbol, executor):
+    from loomix.contrib import quantization
+
+    values = dict(executor.arg_dict)
+    data, label = values.pop("data"), values.pop("softmax_label", None)
+    symbol, arguments, states = quantization.quantize_model(
+        symbol, values, executor.aux_dict, calib_mode="naive", calib_data=[data], quantized_dtype="auto",
+        quantize_mode="full",
+    )  # fmt: skip
+    arguments.update(data=data, softmax_label=label)
+    arguments = {key: arguments[key] for key in symbol.list_arguments()}
+    return symbol, symbol.bind(mx.cpu(), arguments, grad_req="null", aux_states=states)
 
 
 def _executor(name, network, dtype, batch):
@@ -148,9 +162,10 @@ def _torch(network, dtype, shape):
     return run
 
 
-def save_onnx(path, network, batch):
-    """Writes the network for `batch` images to the ONNX file `path`."""
-    mx, symbol, executor = _bound("loomix", network, "float32", int(batch))
+def save_onnx(path, network, dtype, batch):
+    """Writes the network for `batch` images to the ONNX file `path`; bfloat16 is its readers' affair."""
+    dtype = "float32" if dtype == "bfloat16" else dtype
+    mx, symbol, executor = _bound("loomix", network, dtype, int(batch))
     parameters = {**executor.arg_dict, **executor.aux_dict}
     del parameters["data"]
     parameters.pop("softmax_label", None)
@@ -162,7 +177,7 @@ def _onnxruntime(network, dtype, batch):
     import onnxruntime
 
     with tempfile.TemporaryDirectory() as folder:
-        _written("save_onnx", f"{folder}/net.onnx", network, str(batch))
+        _written("save_onnx", f"{folder}/net.onnx", network, dtype, str(batch))
         session = onnxruntime.InferenceSession(f"{folder}/net.onnx", providers=["CPUExecutionProvider"])
     feed = {session.get_inputs()[0].name: numpy.random.rand(*_shape(network, batch)).astype("float32")}
 
@@ -177,9 +192,9 @@ def _openvino(network, dtype, batch):
     import numpy
     import openvino
 
-    hint = {"float32": "f32", "bfloat16": "bf16"}[dtype]
+    hint = "bf16" if dtype == "bfloat16" else "f32"
     with tempfile.TemporaryDirectory() as folder:
-        _written("save_onnx", f"{folder}/net.onnx", network, str(batch))
+        _written("save_onnx", f"{folder}/net.onnx", network, dtype, str(batch))
         precision = {"INFERENCE_PRECISION_HINT": hint}
         model = openvino.Core().compile_model(f"{folder}/net.onnx", "CPU", precision)
     request = model.create_infer_request()
@@ -198,10 +213,11 @@ def _cases(ours, theirs, dtype, batch):
         "c": partial(_predictor_of_c, ours, dtype, batch),
         "openvino": partial(_openvino, ours, dtype, batch),
     }
-    if theirs:
+    if theirs and dtype != "int8":
         cases["torch"] = partial(_torch, theirs, dtype, _shape(ours, batch))
     if dtype == "float32":  # the others have no convolutions of bfloat16 for CPUs
         cases["mxnet"] = partial(_executor, "mxnet", ours, dtype, batch)
+    if dtype != "bfloat16":
         cases["onnxruntime"] = partial(_onnxruntime, ours, dtype, batch)
     return cases
 
@@ -209,7 +225,7 @@ def _cases(ours, theirs, dtype, batch):
 CASES = {
     f"{case}{suffix}_{batch}": _cases(ours, theirs, dtype, batch)
     for case, (ours, theirs) in NETWORKS.items()
-    for dtype, suffix in (("float32", ""), ("bfloat16", "_bfloat16"))
+    for dtype, suffix in (("float32", ""), ("bfloat16", "_bfloat16"), ("int8", "_int8"))
     for batch in BATCHES
 }
 

@@ -162,6 +162,7 @@ class Graph:
         self.symbol = symbol
         self.params = params
         self.names: dict[Entry, Any] = {}
+        self.ranges: dict[Entry, tuple[float, float]] = {}  # of whole numbers, known before their readers
         self._internals = symbol.get_internals()
         self._constants: dict[Entry, np.ndarray[Any, Any] | None] = {}
         graph = json.loads(symbol.handle.to_json())

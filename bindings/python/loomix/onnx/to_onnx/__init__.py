@@ -8,12 +8,13 @@ from typing import Any
 
 from ..graph import Node
 from ..writer import Writer
-from . import algebra, control_flow, detection, elementwise, indexing, layers, sequences, shapes
+from . import algebra, control_flow, detection, elementwise, indexing, layers, quantized, sequences, shapes
 
 CONVERTERS: dict[str, Callable[[Node, Writer], Any]] = {
     **elementwise.CONVERTERS,
     **shapes.CONVERTERS,
     **layers.CONVERTERS,
+    **quantized.CONVERTERS,
     **indexing.CONVERTERS,
     **algebra.CONVERTERS,
     **sequences.CONVERTERS,
