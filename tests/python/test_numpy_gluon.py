@@ -136,3 +136,10 @@ def test_metrics_give_what_they_give_without(name, numpy_mode):
     assert ours.get()[0] == usual.get()[0]
     onp.testing.assert_allclose(ours.get()[1], usual.get()[1], rtol=1e-6)
     assert all(isinstance(value, (float, int)) for value in onp.ravel(ours.get()[1]).tolist())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_of_numpys_arrays_are_of_np(workers, numpy_mode):
+    data = gluon.data.ArrayDataset(onp.ones((4, 3), "float32"), onp.arange(4))
+    for pictures, labels in gluon.data.DataLoader(data, batch_size=2, num_workers=workers):
+        assert type(pictures) is np.ndarray and type(labels) is np.ndarray and labels.dtype == onp.int64

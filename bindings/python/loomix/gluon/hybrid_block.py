@@ -366,10 +366,9 @@ class HybridBlock(Block):
         self._cached = self._make_cached(out)
 
     def _make_cached(self, out: Symbol) -> Any:
-        if out.handle.has_late_nodes():
-            from ..symbol.numpy import _late
+        return out.compiled(self._compile_graph)
 
-            return _late.LateGraph(out, self._make_cached)
+    def _compile_graph(self, out: Symbol) -> _core.CachedGraph:
         forward, backward = self._bulk_sizes
         cached = _core.CachedGraph(
             out.handle, self.name, self._memory_budget, forward, backward, self._inline_limit

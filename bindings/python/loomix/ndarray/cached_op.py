@@ -74,7 +74,11 @@ class CachedOp:
         )
         limit = as_whole("CachedOp", "inline_limit", int(given.get("inline_limit", 2)))
         static = str(given.get("static_alloc", False)).lower() in ("1", "true")
-        self._graph = _core.CachedGraph(sym.handle, "cached_op", 0, forward, backward, 0 if static else limit)
+
+        def compiled(graph: Symbol) -> Any:
+            return _core.CachedGraph(graph.handle, "cached_op", 0, forward, backward, 0 if static else limit)
+
+        self._graph = sym.compiled(compiled)
 
     @property
     def handle(self) -> Any:

@@ -142,7 +142,7 @@ def floating(array: Any) -> Any:
 def asarray(value: Any, like: Any = None, dtype: Any = None, who: str = "np", ctx: Any = None) -> Any:
     """What came as an argument, as an array of mx.np: NumPy's arrays keep their type, lists and numbers get the
     default one."""
-    if isinstance(value, _core.NumpyArrayBase):  # type: ignore[attr-defined] # it has no name in Python
+    if isinstance(value, _core.NumpyArrayBase):  # type: ignore[attr-defined] # only in C
         return value if dtype is None else cast(value, dtype)
     if is_array(value):
         value = value.as_np_ndarray()

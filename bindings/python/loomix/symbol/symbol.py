@@ -352,6 +352,15 @@ class Symbol(_Base):
         """Like :meth:`infer_type`, but unknown types are returned as None."""
         return self._infer_type(True, args, kwargs)
 
+    def compiled(self, compile: Callable[[Symbol], Any]) -> Any:
+        """``compile(self)``, or what calls it for each combination of the inputs' shapes and types where there are
+        functions of ``mx.sym.np``."""
+        if not self.handle.has_late_nodes():
+            return compile(self)
+        from .numpy import _late
+
+        return _late.LateGraph(self, compile)
+
     # ---- files ----
 
     def tojson(self, remove_amp_cast: bool = True) -> Any:

@@ -18,7 +18,7 @@ from . import sampler as samplers
 from .pool_batches import ForkingPickler as ForkingPickler
 from .pool_batches import _as_in_context as _as_in_context
 from .pool_batches import _MultiWorkerIter as _MultiWorkerIter
-from .workers import Stack, WorkerPool, as_ndarray
+from .workers import Stack, WorkerPool, as_ndarray, in_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,11 +35,11 @@ def default_batchify_fn(data: Any) -> Any:
     array([2., 4.])
     """
     if isinstance(data[0], nd.NDArray):
-        return nd.stack(*data)
+        return in_mode(nd.stack(*data))
     if isinstance(data[0], tuple):
         return [default_batchify_fn(part) for part in zip(*data)]
     array = _as_one(data)
-    return nd.array(array, dtype=array.dtype)
+    return in_mode(nd.array(array, dtype=array.dtype))
 
 
 def default_mp_batchify_fn(data: Any) -> Any:

@@ -32,6 +32,7 @@ import numpy as np
 from ... import _core
 from ... import ndarray as nd
 from ...base import MXNetError
+from ...util import is_np_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,8 +123,13 @@ def _back(batch: Any, memory: Any) -> Any:
 def as_ndarray(array: np.ndarray[Any, Any]) -> nd.NDArray:
     """An NDArray over the same memory; a copy where it is small or of a type that arrays do not have."""
     if array.nbytes >= _SHARED_FROM and array.dtype.name in _SHARED_TYPES:
-        return _core.share_numpy(array)
-    return nd.array(array, dtype=array.dtype)
+        return in_mode(_core.share_numpy(array))
+    return in_mode(nd.array(array, dtype=array.dtype))
+
+
+def in_mode(array: nd.NDArray) -> nd.NDArray:
+    """The array, or the same memory as one of ``mx.np`` in NumPy mode."""
+    return array.as_np_ndarray() if is_np_array() else array
 
 
 # ---- in the worker ----

@@ -34,6 +34,10 @@ def reshape(n: Node, w: Writer) -> str:
     return reshape_to(n, w, n.input(0), n.out_sizes(), n.sizes())
 
 
+def numpy_reshape(n: Node, w: Writer) -> str:
+    return reshape_to(n, w, n.input(0), n.out_sizes(), n.sizes())
+
+
 def reshape_like(n: Node, w: Writer) -> str:
     if all(n[key] is None for key in ("lhs_begin", "lhs_end", "rhs_begin", "rhs_end")):
         return w.add("Reshape", n.input(0), w.add("Shape", n.input(1)))
@@ -283,6 +287,8 @@ CONVERTERS: dict[str, Callable[[Node, Writer], Any]] = {
     "Flatten": flatten,
     "Pad": pad,
     "Reshape": reshape,
+    "_np_reshape": numpy_reshape,
+    "_npx_reshape": numpy_reshape,
     "SliceChannel": split,
     "SwapAxis": swap_axes,
     "_arange": filled,

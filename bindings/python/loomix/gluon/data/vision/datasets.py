@@ -18,6 +18,7 @@ from .... import ndarray as nd
 from ....base import MXNetFileError, data_dir
 from ...utils import _get_repo_file_url, download
 from ..dataset import Dataset, RecordFileDataset
+from ..workers import in_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,7 +139,7 @@ class MNIST(_InMemory):
             raise MXNetFileError(
                 f"[{type(self).__name__}] the images have shape {data.shape}, the labels {label.shape}."
             )
-        return nd.array(data[..., None], dtype=np.uint8), label
+        return in_mode(nd.array(data[..., None], dtype=np.uint8)), label
 
 
 class FashionMNIST(MNIST):
@@ -235,7 +236,8 @@ class CIFAR10(_InMemory):
         ]
         rows = np.concatenate(parts)
         pictures = rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-        return nd.array(np.ascontiguousarray(pictures), dtype=np.uint8), self._label_of(rows).astype(np.int32)
+        arrays = in_mode(nd.array(np.ascontiguousarray(pictures), dtype=np.uint8))
+        return arrays, self._label_of(rows).astype(np.int32)
 
     def _read_file(self, path: str) -> Any:
         values = np.fromfile(path, np.uint8)
