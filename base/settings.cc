@@ -206,9 +206,24 @@ void Settings::fields(FieldList<Settings>& f) {
   f("kv_allow_pickle", &Settings::kv_allow_pickle,
     "Server: runs optimizers that come as pickled Python code. Whoever can reach the server can then run any "
     "code there.");
+  f("group_host", &Settings::group_host, "dist_network: host of rank 0, which all other ranks call.");
+  f("group_port", &Settings::group_port, "dist_network: port at which rank 0 is called.")
+      .at_least(0)
+      .at_most(65534);
+  f("group_rank", &Settings::group_rank, "dist_network: number of this process in its job, from 0.");
+  f("group_size", &Settings::group_size, "dist_network: how many processes the job has.").at_least(0);
+  f("group_local_size", &Settings::group_local_size,
+    "dist_network: how many of them are on this machine, if that is known. Where that is all of them, they "
+    "call each "
+    "other at 127.0.0.1.")
+      .at_least(0);
+  f("group_port_taken", &Settings::group_port_taken,
+    "dist_network: whoever started the job listens at group_port, as torchrun does; rank 0 takes the port "
+    "behind it.");
   f("metrics_port", &Settings::metrics_port,
     "Port at which a cluster's scheduler serves its numbers for Prometheus and `python -m loomix top`; the "
-    "servers take the ports behind it, then the workers. 0: none.")
+    "servers take the ports behind it, then the workers. Without servers rank r takes the r-th port behind "
+    "it. 0: none.")
       .at_least(0)
       .at_most(65535);
   f("metrics_host", &Settings::metrics_host,
@@ -243,6 +258,13 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"DMLC_RANK", "kv_rank"},
     {"DMLC_NODE_HOST", "kv_host"},
     {"DMLC_INTERFACE", "kv_interface"},
+    // As torchrun, Ray Train and Dask set them.
+    {"MASTER_ADDR", "group_host"},
+    {"MASTER_PORT", "group_port"},
+    {"RANK", "group_rank"},
+    {"WORLD_SIZE", "group_size"},
+    {"LOCAL_WORLD_SIZE", "group_local_size"},
+    {"TORCHELASTIC_USE_AGENT_STORE", "group_port_taken"},
 };
 
 std::string variable_of(std::string_view field) {

@@ -72,6 +72,12 @@ struct Settings {
   bool kv_trusted_network = false;
   bool kv_shared_memory = true;
   bool kv_allow_pickle = false;
+  std::string group_host = "127.0.0.1";
+  int group_port = 0;
+  int group_rank = -1;
+  int group_size = 0;
+  int group_local_size = 0;
+  bool group_port_taken = false;
   int metrics_port = 0;
   std::string metrics_host = "127.0.0.1";
   int custom_op_threads = 16;

@@ -24,6 +24,11 @@ void serve(Runtime& runtime, const Settings& settings, const std::function<bool(
   cluster_module().serve(runtime, settings, go_on, std::move(code));
 }
 
+std::unique_ptr<comm::ProcessGroup> make_network_group(const Settings& settings,
+                                                       const comm::GroupOptions& options) {
+  return comm::make_network_group([&] { return cluster_module().network_rank(settings); }, options);
+}
+
 std::map<std::string, std::string> new_key_files() { return cluster_module().new_key_files(); }
 
 }  // namespace loomix::kvstore

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/settings.h"
+#include "comm/network_group.h"
 #include "kvstore/kvstore.h"
 #include "kvstore/optimizer.h"
 #include "symbol/executor/runtime.h"
@@ -46,6 +47,10 @@ void serve(Runtime& runtime, const Settings& settings, const std::function<bool(
 // The files of a folder of keys (LOOMIX_KV_KEYS) for a new cluster, by name.
 std::map<std::string, std::string> new_key_files();
 
+// The group of all processes of a job without MPI, by the settings group_*. The first call meets the others.
+std::unique_ptr<comm::ProcessGroup> make_network_group(const Settings& settings,
+                                                       const comm::GroupOptions& options);
+
 // What the network module exports as `loomix_cluster_module`.
 struct ClusterModule {
   int interface_version;
@@ -54,7 +59,8 @@ struct ClusterModule {
   void (*serve)(Runtime& runtime, const Settings& settings, const std::function<bool()>& go_on,
                 CodeOptimizerMaker code);
   std::map<std::string, std::string> (*new_key_files)();
+  comm::NetworkRank (*network_rank)(const Settings& settings);
 };
-inline constexpr int kClusterModuleVersion = 2;
+inline constexpr int kClusterModuleVersion = 3;
 
 }  // namespace loomix::kvstore

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
+#include "kvstore/cluster_store.h"
 #include "kvstore/combine.h"
 #include "kvstore/device_group_store.h"
 #include "kvstore/group_task.h"
@@ -117,12 +118,15 @@ comm::GroupOptions group_options(const Settings& settings, engine::Trace* trace)
           settings.metrics_host};
 }
 
-std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
-                                          const comm::GroupOptions& options, uintptr_t communicator) {
+std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type, const Settings& settings,
+                                          uintptr_t communicator) {
+  const comm::GroupOptions options = group_options(settings, &runtime.engine().trace());
+  if (type == "dist_network")
+    return std::make_unique<GroupStore>(runtime, type, make_network_group(settings, options));
   if (type == "dist_mpi")
     return std::make_unique<GroupStore>(runtime, type, comm::make_mpi_group(options, communicator));
   LOOMIX_CHECK(type == "nccl" || type == "dist_nccl", ValueError,
-               "[kvstore] unknown type '{}'; expected dist_mpi, nccl or dist_nccl.", type);
+               "[kvstore] unknown type '{}'; expected dist_mpi, dist_network, nccl or dist_nccl.", type);
   try {
     comm::require_nccl_module();
   } catch (const NetworkError& error) {

@@ -56,9 +56,9 @@ class GroupStore final : public KVStore {
 
 comm::GroupOptions group_options(const Settings& settings, engine::Trace* trace = nullptr);
 
-// `dist_mpi` and `dist_nccl`: the processes that mpirun started; `nccl`: the GPUs of this one. Throws NetworkError where MPI is
+// `dist_network`: the processes of a job by the settings group_*. `dist_mpi` and `dist_nccl`: the processes that mpirun started; `nccl`: the GPUs of this one. Throws NetworkError where MPI is
 // missing, NotImplementedError without NCCL, DeviceError without a GPU, and ValueError for other types. `communicator`: an MPI_Comm, whose processes these are.
-std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type,
-                                          const comm::GroupOptions& options, uintptr_t communicator = 0);
+std::unique_ptr<KVStore> make_group_store(Runtime& runtime, const std::string& type, const Settings& settings,
+                                          uintptr_t communicator = 0);
 
 }  // namespace loomix::kvstore

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that do not match, ranks that are late, and ranks that are gone.
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -62,7 +63,7 @@ bool GroupCore::agree(GroupState& group, int from, uint64_t call, const CallName
 // `why` is empty if its program ended well.
 void GroupCore::on_lost(int rank, const std::string& why) {
   Peer& peer = peers_[static_cast<size_t>(rank)];
-  peer.gone = true;
+  if (std::exchange(peer.gone, true)) return;
   peer.why = why;
   if (!why.empty()) {
     for (const auto& [id, group] : std::map(groups_)) {

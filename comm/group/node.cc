@@ -462,6 +462,13 @@ std::unique_ptr<ProcessGroup> GroupNode::make(uint64_t id, std::vector<int> rank
   return std::make_unique<ProcessGroup>(shared_from_this(), std::move(state));
 }
 
+void GroupNode::end_process(std::chrono::milliseconds for_last_words) {
+  const std::string failure = wait_for_the_end(for_last_words);
+  if (!failure.empty()) core_->abort(failure);
+  close();
+}
+
+// Why not all is well; empty if it is.
 std::string GroupNode::wait_for_the_end(std::chrono::milliseconds for_last_words) {
   core_->post([core = core_.get()] { core->say_that_it_ends(); });
   const auto begin = GroupClock::now();

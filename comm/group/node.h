@@ -167,6 +167,7 @@ class GroupCore final : public LinkEvents, public std::enable_shared_from_this<G
   bool on_own_thread() const { return std::this_thread::get_id() == thread_id_.load(); }
   void stop();
   const GroupLinks& links() const { return *links_; }
+  void abort(const std::string& why) { links_->abort(why); }  // likewise from any thread
   std::string failure() const;  // why the first group broke, or this rank gave up; empty: all is well
 
   // On the own thread.
@@ -245,13 +246,14 @@ class GroupNode : public std::enable_shared_from_this<GroupNode> {
   // A group of all ranks, or of these, in this order; each of them calls it, equally often.
   std::unique_ptr<ProcessGroup> world(const GroupOptions& options, std::vector<int> ranks = {});
   std::unique_ptr<ProcessGroup> make(uint64_t id, std::vector<int> ranks, const GroupOptions& options);
-  // At the end of the process: until all other ranks have got there, too. Why not all is well; empty if it is.
-  std::string wait_for_the_end(std::chrono::milliseconds for_last_words);
+  // At the end of the process: waits until all other ranks have got there, too. If not all is well, ends the job, as far as the links can.
+  void end_process(std::chrono::milliseconds for_last_words);
   GroupCore& core() { return *core_; }
   std::string metrics_text() const;
 
  private:
   void serve_metrics(const GroupOptions& options);
+  std::string wait_for_the_end(std::chrono::milliseconds for_last_words);
   const std::shared_ptr<GroupCore> core_;
   mutable std::mutex mutex_;                              // guards the next three
   std::map<std::vector<int>, uint64_t> worlds_;           // how many of these ranks were made

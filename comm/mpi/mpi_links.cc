@@ -218,9 +218,7 @@ class Process {
     }
     LOOMIX_CHECK(level == MPI_THREAD_MULTIPLE, NetworkError,
                  "[comm] this MPI was not initialised for several threads (MPI_THREAD_MULTIPLE).");
-    auto links = std::make_unique<MpiLinks>();
-    links_ = links.get();
-    node_ = std::make_shared<GroupNode>(std::move(links));
+    node_ = std::make_shared<GroupNode>(std::make_unique<MpiLinks>());
   }
   ~Process() {
     int over = 0;
@@ -229,9 +227,7 @@ class Process {
       static_cast<void>(std::make_unique<std::shared_ptr<GroupNode>>(std::move(node_)).release());
       return;
     }
-    const std::string failure = node_->wait_for_the_end(kLastWords);
-    if (!failure.empty()) links_->abort(failure);
-    node_->close();
+    node_->end_process(kLastWords);
     node_.reset();
     if (ours_) MPI_Finalize();
   }
@@ -242,7 +238,6 @@ class Process {
  private:
   const pid_t pid_ = getpid();
   bool ours_ = false;
-  MpiLinks* links_ = nullptr;
   std::shared_ptr<GroupNode> node_;
 };
 

@@ -23,7 +23,8 @@
 namespace loomix::kvstore {
 namespace {
 
-constexpr int kNodesOfHalfASecond = 300;  // more send heartbeats more seldom
+constexpr int kNodesOfHalfASecond = 300;                              // more send heartbeats more seldom
+constexpr comm::Duration kRankGone = std::chrono::milliseconds(500);  // after its connection broke
 constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr auto kFarewell = std::chrono::milliseconds(500);  // in which others hear of a failure
 constexpr auto kMostFarewell = std::chrono::seconds(5);     // for those who are slow
@@ -79,16 +80,17 @@ std::string address_towards(const std::string& address) {
   const bool found = file >= 0 && connect(file, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 &&
                      getsockname(file, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   if (file >= 0) close(file);
-  LOOMIX_CHECK(found, NetworkError, "[KVStore] no network leads to the scheduler at {}.", address);
+  LOOMIX_CHECK(found, NetworkError, "[KVStore] no network leads to {}.", address);
   char text[INET_ADDRSTRLEN] = {};
   inet_ntop(AF_INET, &own.sin_addr, text, sizeof text);
   return text;
 }
 
-std::string own_host(const Settings& settings) {
+// On the way to another one, if nothing else is said.
+std::string own_host(const Settings& settings, const std::string& other) {
   if (!settings.kv_host.empty()) return settings.kv_host;
   if (!settings.kv_interface.empty()) return address_of_interface(settings.kv_interface);
-  return address_towards(address_of_host(settings.kv_scheduler_host));
+  return address_towards(address_of_host(other));
 }
 
 constexpr const char* kAuthorityFile = "ca.pem";
@@ -135,15 +137,21 @@ std::string cluster_name(const Settings& settings) {
   return "loomix";
 }
 
-comm::EndpointOptions endpoint_options(const Settings& settings) {
+// `nodes`: so many are in touch with one.
+comm::EndpointOptions endpoint_options(const Settings& settings, std::string cluster, int nodes) {
   comm::EndpointOptions options;
-  options.cluster = cluster_name(settings);
+  options.cluster = std::move(cluster);
   options.dead_after = seconds(settings.kv_dead_after);
-  // All are in touch with the scheduler, which so has less than 2,000 messages a second from 1,000 nodes.
-  options.heartbeat_every *= std::max(1, (settings.kv_servers + settings.kv_workers) / kNodesOfHalfASecond);
+  // Each has less than 2,000 messages a second from 1,000 nodes.
+  options.heartbeat_every *= std::max(1, nodes / kNodesOfHalfASecond);
   options.heartbeat_every = std::min(options.heartbeat_every, options.dead_after / 4);
   options.reconnect_within = std::min(options.reconnect_within, options.dead_after);
   return options;
+}
+
+// All are in touch with the scheduler.
+comm::EndpointOptions endpoint_options(const Settings& settings) {
+  return endpoint_options(settings, cluster_name(settings), settings.kv_servers + settings.kv_workers);
 }
 
 // By its name, which each attempt to call it resolves anew: a scheduler that is started again may have another address. Where only this
@@ -201,13 +209,44 @@ std::unique_ptr<Scheduler> make_scheduler(const Settings& settings) {
 std::unique_ptr<Server> make_server(Runtime& runtime, const Settings& settings, CodeOptimizerMaker code) {
   comm::NetworkOptions network = network_options(settings, comm::Role::server);
   NodeOptions options = node_options(settings, comm::Role::server, network);
-  const std::string host = own_host(settings);
+  const std::string host = own_host(settings, settings.kv_scheduler_host);
   network.listen = fmt::format("tcp://{}:*", address_of_host(host));
   network.advertise = host;
   options.snapshots = {settings.kv_snapshot_dir, settings.kv_snapshot_every, settings.kv_restore};
   if (!settings.kv_allow_pickle) code = {};
   return std::make_unique<Server>(runtime, comm::make_network_transport(std::move(network)), options,
                                   std::move(code));
+}
+
+// A process that torchrun, or who knows its variables, has started.
+comm::NetworkRank network_rank(const Settings& settings) {
+  LOOMIX_CHECK(settings.group_rank >= 0 && settings.group_size > 0 && settings.group_port > 0, ValueError,
+               "[KVStore] this process was not started as a rank of a job: RANK is {}, WORLD_SIZE {} and "
+               "MASTER_PORT {}. "
+               "Use torchrun, or set them and MASTER_ADDR.",
+               settings.group_rank, settings.group_size, settings.group_port);
+  LOOMIX_CHECK(settings.group_rank < settings.group_size, ValueError,
+               "[KVStore] this process has the RANK {}; expected 0 to {}, by WORLD_SIZE.",
+               settings.group_rank, settings.group_size - 1);
+  const bool all_here = settings.group_local_size == settings.group_size;
+  const std::string host = all_here ? "127.0.0.1" : settings.group_host;
+  const std::string number = address_of_host(host);
+  const int port = settings.group_port + (settings.group_port_taken ? 1 : 0);
+  comm::NetworkOptions network = network_options(settings, comm::Role::worker);
+  const std::string own =
+      settings.group_rank == 0 || number.starts_with("127.") ? number : own_host(settings, host);
+  const bool first = settings.group_rank == 0;
+  network.listen = fmt::format("tcp://{}:{}", address_of_host(own), first ? std::to_string(port) : "*");
+  network.advertise = own;
+  comm::NetworkRank rank;
+  // Others may come to this port later; and its name is known to nobody who was not told the port.
+  rank.endpoint = endpoint_options(
+      settings, fmt::format("{} group {}:{} of {}", settings.kv_cluster, number, port, settings.group_size),
+      settings.group_size);
+  rank.endpoint.reconnect_within = std::min(rank.endpoint.reconnect_within, kRankGone);
+  rank.meeting = {settings.group_rank, settings.group_size, fmt::format("tcp://{}:{}", number, port)};
+  rank.transport = comm::make_network_transport(std::move(network));
+  return rank;
 }
 
 template <class Node>
@@ -263,4 +302,4 @@ std::map<std::string, std::string> make_key_files() {
 extern "C" [[gnu::visibility("default")]] const loomix::kvstore::ClusterModule loomix_cluster_module;
 const loomix::kvstore::ClusterModule loomix_cluster_module = {
     loomix::kvstore::kClusterModuleVersion, &loomix::kvstore::make_store, &loomix::kvstore::run_node,
-    &loomix::kvstore::make_key_files};
+    &loomix::kvstore::make_key_files, &loomix::kvstore::network_rank};

@@ -30,7 +30,8 @@ def batch(features):
 
 
 STORES = (
-    "device, dist_async, dist_device_sync, dist_mpi, dist_nccl, dist_ssp, dist_sync, local, nccl, teststore"
+    "device, dist_async, dist_device_sync, dist_mpi, dist_nccl, dist_network, dist_ssp, dist_sync, local, "
+    "nccl and 1 more"
 )
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store of processes that mpirun started."""
+"""Stores of processes that mpirun started, or whoever sets RANK and WORLD_SIZE."""
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import loomix as mx
@@ -17,7 +19,7 @@ import hashlib, sys
 import loomix as mx, numpy as np
 kv = mx.kv.create("dist_mpi")
 rank = kv.rank
-assert kv.num_workers == 2 and kv.type == "dist_mpi"
+assert kv.num_workers == 2 and kv.type in ("dist_mpi", "dist_network")
 kv.init(["v", "w"], [mx.nd.full((300, 400), rank + 1), mx.nd.zeros((5,))])
 big, small = mx.nd.empty((300, 400)), [mx.nd.empty((5,)) for _ in range(2)]
 kv.pull(["v", "w"], [big, small])
@@ -52,16 +54,66 @@ def mpi_is_missing():
     return "" if shutil.which("mpirun") else "there is no mpirun"
 
 
-def run(program, *options):
+def environment_of(**more):
     keep = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
     environment = {name: os.environ[name] for name in keep if name in os.environ}
     environment.update(PYTHONPATH=os.pathsep.join(sys.path), OMP_NUM_THREADS="1", LOOMIX_KV_DEADLINE="40")
+    return environment | more
+
+
+def with_mpi(program, *options):
+    """Under mpirun, with its options."""
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", *options, sys.executable, "-c", program]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, env=environment_of(), capture_output=True, text=True, timeout=100)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def needs_mpi():
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def with_network(program, *options):
+    """Without MPI, by hand-set variables. When one has failed the others are killed after a while, as torchrun does."""
+    options = list(options)
+    size = options.pop(options.index("-n") + 1)
+    more = dict(one.split("=") for one in options if "=" in one)
+    program = program.replace("dist_mpi", "dist_network")
+    environment = environment_of(
+        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=size, **more
+    )
+    with tempfile.TemporaryFile("w+") as out:
+        command = [sys.executable, "-c", program]
+        ranks = [
+            subprocess.Popen(command, env=environment | {"RANK": str(rank)}, stdout=out, stderr=out)
+            for rank in range(int(size))
+        ]
+        until = time.monotonic() + 90
+        while any(rank.poll() is None for rank in ranks) and time.monotonic() < until:
+            if any(rank.returncode for rank in ranks):
+                until = min(until, time.monotonic() + 5)
+            time.sleep(0.02)
+        for rank in ranks:
+            rank.kill()
+            rank.wait()
+        out.seek(0)
+        status = next((rank.returncode for rank in ranks if rank.returncode), 0)
+        return subprocess.CompletedProcess(command, status, out.read(), "")
+
+
+@pytest.fixture(params=["mpi", "network"])
+def run(request):
+    if request.param == "network":
+        if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
+            pytest.skip("built without the network")
+        return with_network
+    if why := request.getfixturevalue("no_mpi"):
+        pytest.skip(why)
+    return with_mpi
+
+
+@pytest.fixture(scope="module")
+def no_mpi():
     # Asked for in a process of its own: MPI stays where it was begun.
     code = "import test_mpi_kvstore as t; print(t.mpi_is_missing())"
     folder = os.path.dirname(__file__)
@@ -70,11 +122,10 @@ def needs_mpi():
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=100
     )
     assert done.returncode == 0, done.stderr
-    if done.stdout.strip():
-        pytest.skip(done.stdout.strip())
+    return done.stdout.strip()
 
 
-def test_two_processes():
+def test_two_processes(run):
     done = run(PROGRAM, "-n", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     lines = sorted(line for line in done.stdout.splitlines() if line.startswith("good"))
@@ -82,7 +133,7 @@ def test_two_processes():
     assert lines[0].split()[2] == lines[1].split()[2]  # all have the same parameters
 
 
-def test_stores_of_communicators():
+def test_stores_of_communicators(no_mpi):
     """Ranks 0 and 2, and rank 1, each with a store of their own; handles as mpi4py's MPI._handleof gives them."""
     program = """
 import ctypes
@@ -110,11 +161,13 @@ for wrong, error in ((none, ValueError), ("world", TypeError)):
         raise AssertionError(wrong)
 print("good")
 """
-    done = run(program, "-n", "3")
+    if no_mpi:
+        pytest.skip(no_mpi)
+    done = with_mpi(program, "-n", "3")
     assert done.returncode == 0 and done.stdout.count("good") == 3, done.stdout + done.stderr
 
 
-def test_sums_are_in_the_order_of_ranks():
+def test_sums_are_in_the_order_of_ranks(run):
     program = """
 import loomix as mx
 kv = mx.kv.create("dist_mpi")
@@ -130,7 +183,7 @@ print("good")
     assert done.returncode == 0 and done.stdout.count("good") == 3, done.stdout + done.stderr
 
 
-def test_stores_do_not_wait_for_each_other():
+def test_stores_do_not_wait_for_each_other(run):
     """The same calls in the same order on both ranks; what is ready first differs."""
     program = """
 import time
@@ -176,7 +229,7 @@ def step():
 """
 
 
-def failed(program, *options, within=20):
+def failed(run, program, *options, within=20):
     """The job ends by itself, with a status that is not 0; what was said."""
     begin = time.monotonic()
     done = run(BEGIN + program, "-n", "3", *options)
@@ -186,14 +239,14 @@ def failed(program, *options, within=20):
     return said
 
 
-def test_a_rank_that_does_not_answer_is_named_and_the_job_ends():
+def test_a_rank_that_does_not_answer_is_named_and_the_job_ends(run):
     program = "step()\nif kv.rank == 2: os.kill(os.getpid(), signal.SIGSTOP)\nstep()"
-    said = failed(program, "-x", "LOOMIX_KV_DEADLINE=2")
+    said = failed(run, program, "-x", "LOOMIX_KV_DEADLINE=2")
     assert "rank 2 does not answer; nothing was heard of it for 2" in said
-    assert "ends the job" in said
+    assert " ends" in said
 
 
-def test_an_exception_is_told_to_all_ranks_at_once():
+def test_an_exception_is_told_to_all_ranks_at_once(run):
     program = """
 begin = time.monotonic()
 try:
@@ -204,7 +257,7 @@ except ConnectionError as error:
     print("told", kv.rank, time.monotonic() - begin, error, flush=True)
     raise
 """
-    said = failed(program)
+    said = failed(run, program)
     told = [line.split(maxsplit=3) for line in said.splitlines() if line.startswith("told")]
     assert sorted(line[1] for line in told) == ["0", "2"], said
     for _, _, seconds, error in told:
@@ -212,20 +265,20 @@ except ConnectionError as error:
         assert "rank 1 has given up: its program ended with ValueError: my mistake" in error
 
 
-def test_a_rank_that_ended_early_is_named():
-    said = failed("step()\nif kv.rank == 1: sys.exit(0)\nstep()")
+def test_a_rank_that_ended_early_is_named(run):
+    said = failed(run, "step()\nif kv.rank == 1: sys.exit(0)\nstep()")
     assert "rank 1 has ended; it made" in said
 
 
-def test_calls_that_do_not_match_are_noticed():
+def test_calls_that_do_not_match_are_noticed(run):
     program = """
 kv.init("v", mx.nd.zeros((5 if kv.rank == 1 else 6,)))
 """
-    said = failed(program)
+    said = failed(run, program)
     assert "broadcast of 20 bytes from rank 0" in said and "broadcast of 24 bytes from rank 0" in said
 
 
-def test_a_rank_that_is_late_is_waited_for_and_named():
+def test_a_rank_that_is_late_is_waited_for_and_named(run):
     program = (
         BEGIN + "step()\nif kv.rank == 1: time.sleep(4)\nstep()\nassert out[0].asscalar() == 3\nprint('good')"
     )
@@ -236,3 +289,73 @@ def test_a_rank_that_is_late_is_waited_for_and_named():
         "rank 1 has not called it (it is at all_reduce 3, in the program). It is there, so it is waited for"
         in said
     )
+
+
+def test_a_rank_that_was_killed_is_named_within_a_second():
+    program = """
+step()
+begin = time.monotonic()
+if kv.rank == 1: os.kill(os.getpid(), signal.SIGKILL)
+try:
+    step()
+except ConnectionError as error:
+    print("told", kv.rank, time.monotonic() - begin, error, flush=True)
+    raise
+"""
+    said = failed(with_network, program)
+    told = [line.split(maxsplit=3) for line in said.splitlines() if line.startswith("told")]
+    assert sorted(line[1] for line in told) == ["0", "2"], said
+    for _, _, seconds, error in told:
+        assert float(seconds) < 1.5, said
+        assert "rank 1 was lost: " in error
+
+
+def test_ranks_that_do_not_come_are_named():
+    environment = {"MASTER_PORT": str(free_port()), "WORLD_SIZE": "3", "LOOMIX_KV_DEADLINE": "1.5"}
+    program = "import loomix as mx\nmx.kv.create('dist_network')"
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            env=environment_of(RANK=str(rank), **environment),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in (0, 2)
+    ]
+    for rank in ranks:
+        said = rank.communicate(timeout=60)[1]
+        assert rank.returncode == 1 and "within 1.5 s: 1" in said, said
+
+
+def test_a_process_that_is_no_rank_is_told_so():
+    program = "import loomix as mx\nmx.kv.create('dist_network')"
+    for variables, text in (
+        ({}, "was not started as a rank of a job: RANK is -1, WORLD_SIZE 0 and MASTER_PORT 0. Use torchrun"),
+        ({"RANK": "2", "WORLD_SIZE": "2", "MASTER_PORT": "9"}, "has the RANK 2; expected 0 to 1"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment_of(**variables),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 1 and text in done.stderr, done.stderr
+
+
+def test_keys_are_for_ranks_too(tmp_path):
+    """Connections are by TLS then; a rank without keys is not let in."""
+    assert subprocess.run([sys.executable, "-m", "loomix", "keys", tmp_path / "keys"]).returncode == 0
+    program = BEGIN + "step()\nassert out[0].asscalar() == 2\nprint('good')"
+    done = with_network(program, "-n", "2", f"LOOMIX_KV_KEYS={tmp_path / 'keys'}")
+    assert done.returncode == 0 and done.stdout.count("good") == 2, done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("torchrun"), reason="there is no torchrun")
+def test_torchrun(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM.replace("dist_mpi", "dist_network"))
+    command = ["torchrun", "--standalone", "--nproc-per-node=2", "--no-python", sys.executable]
+    done = subprocess.run(
+        [*command, tmp_path / "program.py"], env=environment_of(), capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0 and done.stdout.count("good") == 2, done.stdout + done.stderr

@@ -39,9 +39,8 @@ struct StoreObject final : Object {
 
 std::unique_ptr<kvstore::KVStore> make_store(const std::string& type) {
   const Settings& known = settings();
-  if (type == "dist_mpi" || type == "dist_nccl" || type == "nccl")
-    return kvstore::make_group_store(running(), type,
-                                     kvstore::group_options(known, &running().engine().trace()));
+  if (type == "dist_mpi" || type == "dist_network" || type == "dist_nccl" || type == "nccl")
+    return kvstore::make_group_store(running(), type, known);
   if (type.starts_with("dist")) return kvstore::make_dist_store(running(), type, known.kv_staleness, known);
   return kvstore::make_local_store(running(), type);
 }

@@ -281,7 +281,7 @@ typedef struct LoomixKey {
 } LoomixKey;
 
 /* `local`, `device`; `dist_sync`, `dist_device_sync`, `dist_async`: in a cluster, as the environment says; these wait for it;
- * `dist_mpi`: the processes that mpirun started. */
+ * `dist_mpi`: the processes that mpirun started; `dist_network`: those of a job without MPI. */
 int LoomixStoreCreate(const char* type, LoomixStore* out);
 /* Any of them may be null. The text is valid until the thread's next call. */
 int LoomixStoreGetInfo(LoomixStore store, const char** type, int* rank, int* workers);

@@ -179,8 +179,7 @@ std::unique_ptr<Store> make_dist_store(const std::string& type, int64_t stalenes
 std::unique_ptr<Store> make_group_store(const std::string& type, uintptr_t communicator) {
   const Settings& given = settings();
   const py::gil_scoped_release release;
-  return std::make_unique<Store>(kvstore::make_group_store(
-      runtime(), type, kvstore::group_options(given, &engine().trace()), communicator));
+  return std::make_unique<Store>(kvstore::make_group_store(runtime(), type, given, communicator));
 }
 
 // Type and text of an exception of code that a worker sent, for that worker; the rest of it is for the log. Called with the GIL.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KVStoreBase", "TestStore", "create"]
 
-_GROUP_TYPES = ("dist_mpi", "dist_nccl", "nccl")
+_GROUP_TYPES = ("dist_mpi", "dist_network", "dist_nccl", "nccl")
 _OTHER_TYPES = ("p3", "horovod", "byteps")
 
 
@@ -86,6 +86,7 @@ _KINDS = (
     "dist_ssp",
     "dist_device_sync",
     "dist_mpi",
+    "dist_network",
     "dist_nccl",
     "nccl",
 )
@@ -166,8 +167,8 @@ def create(name: str = "local", **kwargs: Any) -> Any:
     name : str
         ``"local"`` or ``"device"`` for one machine; ``"dist_sync"``, ``"dist_async"``, ``"dist_ssp"`` or
         ``"dist_device_sync"`` for a cluster with servers; ``"dist_mpi"`` or ``"dist_nccl"`` for the processes that
-        ``mpirun`` started, without servers; ``"nccl"`` for the GPUs of one process; or the name of a registered
-        class.
+        ``mpirun`` started, without servers; ``"dist_network"`` for those of a job without MPI; ``"nccl"`` for the
+        GPUs of one process; or the name of a registered class.
     staleness : int, optional
         For ``"dist_ssp"``: how many pushes of a key a worker may be ahead of the slowest.
     communicator : mpi4py.MPI.Comm or int, optional

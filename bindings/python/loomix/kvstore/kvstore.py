@@ -326,22 +326,23 @@ class KVStore(KVStoreBase):
 
 
 class GroupKVStore(KVStore):
-    """A store without servers; made by ``mx.kv.create("dist_mpi")``, ``"dist_nccl"`` or ``"nccl"``.
+    """A store without servers: of type ``"dist_mpi"``, ``"dist_network"``, ``"dist_nccl"`` or ``"nccl"``.
 
-    ``"dist_mpi"`` and ``"dist_nccl"`` are for the processes that ``mpirun`` started. All processes have all
-    values. A push adds up what all of them pushed (an all-reduce), and each updates its own copy; so all must make
-    the same calls in the same order. The first value of rank 0 counts.
+    ``"dist_mpi"`` and ``"dist_nccl"`` are for the processes that ``mpirun`` started, ``"dist_network"`` for those
+    that ``torchrun`` did, or whoever sets ``MASTER_ADDR``, ``MASTER_PORT``, ``RANK`` and ``WORLD_SIZE``. All
+    processes have all values. A push adds up what all of them pushed (an all-reduce), and each updates its own copy;
+    so all must make the same calls in the same order. The first value of rank 0 counts.
 
-    With ``"dist_mpi"`` values travel between hosts, and sums are in the order of ranks. With ``"dist_nccl"``, and with
-    ``"nccl"`` for one process, they travel between GPUs: a push brings one array for each GPU, always for the same ones
-    in the same order.
+    With ``"dist_mpi"`` and ``"dist_network"`` values travel between hosts, and sums are in the order of ranks. With
+    ``"dist_nccl"``, and with ``"nccl"`` for one process, they travel between GPUs: a push brings one array for each
+    GPU, always for the same ones in the same order.
 
     Raises
     ------
     ConnectionError
-        When there is no MPI. Values have it as their error when a process does not answer within
-        ``LOOMIX_KV_DEADLINE`` seconds, is late for ``LOOMIX_KV_LATE_DEADLINE`` seconds, makes another call than the
-        others, or ends by an exception, which it names. All processes of the job then end.
+        When there is no MPI, or not all ranks come within ``LOOMIX_KV_DEADLINE`` seconds. Values have it as their
+        error when a process does not answer for so long, is late for ``LOOMIX_KV_LATE_DEADLINE`` seconds, makes
+        another call than the others, or ends by an exception, which it names. All processes of the job then end.
     NotImplementedError
         When the build is without NCCL.
 
@@ -359,9 +360,9 @@ class GroupKVStore(KVStore):
     """
 
     def __init__(self, kind: str = "dist_mpi", communicator: Any = None) -> None:
-        if communicator is not None and kind == "nccl":
+        if communicator is not None and kind not in ("dist_mpi", "dist_nccl"):
             raise MXNetTypeError(
-                "[kvstore] a store of type 'nccl' is one process's; it takes no communicator."
+                f"[kvstore] a store of type {kind!r} is without MPI; it takes no communicator."
             )
         self._handle = _core.make_group_store(kind, _communicator_handle(communicator))
         self._updater: Any = None
