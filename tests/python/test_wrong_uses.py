@@ -109,6 +109,9 @@ mx.cpu("0")
 mx.autograd.backward(x, retain_grph=True)
 x.sum(axs=1)
 mx.viz.plot_netwrk(module)
+mx.np.matmull
+mx.np.exp(1.0).exponent
+mx.np.sum(mx.np.ones(2), axes=0)
 """
 # And what it must not take for one.
 RIGHT = """
@@ -135,6 +138,8 @@ mx.random.seed(1)
 mx.random.randn(2, 3, scale=2, dtype="float64")
 mx.contrib.text.vocab
 mx.test_utils.assert_almost_equal(np.ones(2), mx.nd.ones(2))
+mx.np.exp(mx.np.ones(2)).as_nd_ndarray()
+mx.np.split(mx.np.arange(4), 2)[0].sum(axis=0, keepdims=True)
 """
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as _onp
 
@@ -11,6 +11,9 @@ from . import _fallback, multiarray
 from ._base import no_such_name
 from .multiarray import array as array
 from .multiarray import ndarray as ndarray
+
+if TYPE_CHECKING:
+    from ._generated_functions import *  # noqa: F403
 
 FUNCTIONS: dict[str, Any] = {**_fallback.FUNCTIONS, **multiarray.FUNCTIONS}
 globals().update(FUNCTIONS)
@@ -58,5 +61,7 @@ __all__ = [  # noqa: PLE0604 - made of the tables
 ]
 
 
-def __getattr__(name: str) -> Any:
-    raise no_such_name("loomix.numpy", name, FUNCTIONS)
+if not TYPE_CHECKING:  # which would take any name then
+
+    def __getattr__(name: str) -> Any:
+        raise no_such_name("loomix.numpy", name, FUNCTIONS)
