@@ -25,6 +25,7 @@ struct LarsSettings : CommonSettings {
       "Whether the momentum is scaled by the rate over the last one.");
   }
   bool by_rows() const { return false; }
+  bool needs_whole_weights() const { return true; }
   int states() const { return momentum != 0 ? 1 : 0; }
 
   // Biases and the like, by the names that the worker knows or by their own.
@@ -88,6 +89,7 @@ struct LambSettings : CommonSettings {
       "Whether the means are corrected for their start at 0.");
   }
   bool by_rows() const { return false; }
+  bool needs_whole_weights() const { return true; }
   int states() const { return 2; }
 
   void apply(Runtime& runtime, const OptimizerSpec&, const UpdateStep& step) const {

@@ -280,7 +280,7 @@ std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec 
   }
   std::string names;
   for (const std::span<const KnownRule> rules :
-       {std::span<const KnownRule>(kKnown), layer_rules(), adaptive_rules()}) {
+       {std::span<const KnownRule>(kKnown), layer_rules(), adaptive_rules(), gradient_rules()}) {
     for (const KnownRule& one : rules) {
       if (spec.name == one.name) return one.make(runtime, std::move(spec), settings);
       names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);

@@ -70,6 +70,8 @@ struct CommonSettings {
     f("pwr", static_cast<double P::*>(&P::pwr), "poly: the power.").at_least(1);
   }
 
+  // Whether an element's update depends on the others.
+  bool needs_whole_weights() const { return false; }
   // Of the schedule: updates after which the rate changes.
   std::vector<int64_t> changes() const;
   double rate_at(int64_t updates) const;
@@ -116,10 +118,10 @@ class OperatorRule : public Optimizer {
   Runtime& runtime_;
 };
 
-// Whether a rule with these settings has a way of its own to update a weight, and needs all of it; else there is an operator.
+// Whether a rule with these settings has a way of its own to update a weight; else there is an operator.
 template <class S>
-concept kByLayer = requires(const S& settings, Runtime& runtime, const OptimizerSpec& spec,
-                            const UpdateStep& step) {
+concept kHasOwnWay = requires(const S& settings, Runtime& runtime, const OptimizerSpec& spec,
+                              const UpdateStep& step) {
   settings.apply(runtime, spec, step);
 };
 
@@ -133,7 +135,7 @@ class Rule final : public OperatorRule {
   }
 
   bool by_rows(DType weight) const override { return settings_.by_rows() && !keeps_master(weight); }
-  bool by_layer() const override { return kByLayer<S>; }
+  bool by_layer() const override { return settings_.needs_whole_weights(); }
 
  protected:
   bool multi_precision() const override { return settings_.multi_precision; }
@@ -144,7 +146,7 @@ class Rule final : public OperatorRule {
   double decay() const override { return settings_.wd; }
   int state_arrays() const override { return settings_.states(); }
   void apply(const UpdateStep& step) const override {
-    if constexpr (kByLayer<S>) {
+    if constexpr (kHasOwnWay<S>) {
       settings_.apply(runtime(), spec(), step);
     } else {
       TextPairs attrs = settings_.attrs(step.rate, step.decay);
@@ -175,5 +177,7 @@ constexpr KnownRule known_rule() {
 std::span<const KnownRule> layer_rules();
 // Those of several operators a step, or that no store had at first: AdaGrad, AdaDelta, AdamW and others.
 std::span<const KnownRule> adaptive_rules();
+// Nadam, and gradient descent with noise, for delayed gradients and for large batches.
+std::span<const KnownRule> gradient_rules();
 
 }  // namespace loomix::kvstore

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same by PyTorch's C++ frontend.
+// The same by PyTorch's C++ frontend; it has a thread a core, or OMP_NUM_THREADS.
 #include <torch/torch.h>
 
 #include <chrono>
@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 int main(int, char** argv) {
-  torch::set_num_threads(2);
   torch::manual_seed(1);
   const auto x = torch::rand({60000, 784});
   const auto y = torch::randint(10, {60000}, torch::kInt64);

@@ -12,8 +12,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
 
-tf.config.threading.set_intra_op_parallelism_threads(2)
-tf.config.threading.set_inter_op_parallelism_threads(2)
+threads = int(os.environ.get("OMP_NUM_THREADS", 2))
+tf.config.threading.set_intra_op_parallelism_threads(threads)
+tf.config.threading.set_inter_op_parallelism_threads(threads)
 rng = np.random.default_rng(1)
 x, y = rng.random((60000, 784), dtype=np.float32), rng.integers(0, 10, 60000)
 layers, decay = [], tf.keras.regularizers.L2(0.0005)  # whose gradient is 0.001 times the weight

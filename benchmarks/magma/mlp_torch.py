@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same by PyTorch in Python."""
 
+import os
 import sys
 import time
 
 import torch
 
-torch.set_num_threads(2)
+torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 2)))
 torch.manual_seed(1)
 x, y = torch.rand(60000, 784), torch.randint(10, (60000,))
 layers, size = [], 784

@@ -32,7 +32,10 @@ void update(const char* to) {
   const std::pair<const char*, Settings> rules[] = {
       {"sgd", {{"momentum", 0.9}}}, {"nag", {{"momentum", 0.9}}}, {"adam", {}}, {"rmsprop", {}},
       {"rmsprop", {{"centered", true}}}, {"ftrl", {}}, {"signum", {{"wd_lh", 0.01}}}, {"adagrad", {}}, {"adadelta", {}},
-      {"adamax", {}}, {"ftml", {}}, {"lamb", {}}, {"adamw", {}}};
+      {"adamax", {}}, {"ftml", {}}, {"lamb", {}}, {"adamw", {}}, {"nadam", {}}, {"sgld", {}},
+      {"dcasgd", {{"momentum", 0.9}}},
+      {"lbsgd", {{"batch_scale", 2}, {"momentum", 0.9}, {"warmup_epochs", 1}, {"updates_per_epoch", 4}}},
+      {"lbsgd", {{"warmup_strategy", "lars"}}}};
   NamedArrays results;
   for (auto [name, settings] : rules) {
     const Settings shared = {{"learning_rate", 0.1}, {"wd", 0.01}, {"clip_gradient", 0.4}};
@@ -46,8 +49,8 @@ void update(const char* to) {
       weight.grad().assign(Array{1, -0.5f, 0.25f * static_cast<float>(i)});
       trainer.step(2);
     }
-    const bool centered = settings[0].name == "centered";
-    results.push_back({centered ? "centered" : name, weight.data()});
+    const bool other = settings[0].name == "centered" || settings[0].name == "warmup_strategy";
+    results.push_back({other ? settings[0].name : name, weight.data()});
   }
   save_arrays(to, results);
 }
@@ -164,8 +167,13 @@ def test_optimizers_are_those_of_python(program, tmp_path):
         "nag": lambda **k: mx.optimizer.NAG(momentum=0.9, **k),
         "signum": lambda **k: mx.optimizer.Signum(wd_lh=0.01, **k),
         "centered": lambda **k: mx.optimizer.RMSProp(centered=True, **k),
+        "dcasgd": lambda **k: mx.optimizer.DCASGD(momentum=0.9, **k),
+        "lbsgd": lambda **k: mx.optimizer.LBSGD(
+            batch_scale=2, momentum=0.9, warmup_epochs=1, updates_per_epoch=4, **k
+        ),
+        "warmup_strategy": lambda **k: mx.optimizer.LBSGD(warmup_strategy="lars", **k),
     }
-    assert len(found) == 13
+    assert len(found) == 18
     for name, weight in found.items():
         expected = mx.nd.full((1, 3), 0.5)
         if name == "adamw":  # by its paper: nothing of the decay goes through the means
@@ -177,6 +185,9 @@ def test_optimizers_are_those_of_python(program, tmp_path):
                 w -= rate * m / (np.sqrt(v) + 1e-8) + 0.1 * 0.01 * w
             # float32 beside float64, after steps of 0.1
             np.testing.assert_allclose(weight.asnumpy()[0], w, rtol=1e-5, atol=1e-5)
+            continue
+        if name == "sgld":  # five steps of noise with deviation sqrt(0.1)
+            assert 0 < np.abs(weight.asnumpy() - 0.5).max() < 5
             continue
         make = makers.get(name, lambda name=name, **k: mx.optimizer.create(name, **k))
         optimizer = make(learning_rate=0.1, wd=0.01, clip_gradient=0.4, rescale_grad=0.5)
@@ -203,6 +214,10 @@ def test_the_code_on_the_page_runs(tmp_path):
     (tmp_path / "rest.cc").write_text(f"{head}{parts}int main() {{ {calls} }}\n")
     found = subprocess.run([build(tmp_path / "rest.cc")], check=True, capture_output=True, timeout=60)
     assert b"[2, 4, 6]" in found.stdout
+
+
+def test_the_reference_is_what_the_headers_say():
+    subprocess.run([sys.executable, ROOT / "tools/cpp_reference.py", "--check"], check=True, timeout=60)
 
 
 @pytest.mark.skipif(not FASHION.is_dir(), reason="needs Debian's dataset-fashion-mnist")

@@ -5,6 +5,7 @@
 
 #include "bindings/c/api/keys.h"
 #include "bindings/c/guard.h"
+#include "ndarray/copy.h"
 
 using namespace loomix;     // NOLINT: the functions below are outside of all namespaces
 using namespace loomix::c;  // NOLINT
@@ -58,7 +59,9 @@ int LoomixOptimizerUpdate(LoomixOptimizer optimizer, size_t count, const LoomixK
       LOOMIX_CHECK(of[i].shape() == by[i].shape(), ShapeError,
                    "[{}] the weight of key {} has shape {} and its gradient {}.", kWho, kvstore::to_text(key),
                    of[i].shape().to_string(), by[i].shape().to_string());
-      object->rule->update(key, of[i], by[i], of[i], object->states[key], 0);
+      const DType wanted = object->rule->gradient_dtype(of[i].dtype());
+      const NDArray gradient = by[i].dtype() == wanted ? by[i] : cast(by[i], wanted);
+      object->rule->update(key, of[i], gradient, of[i], object->states[key], 0);
     }
   });
 }

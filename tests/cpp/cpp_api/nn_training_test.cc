@@ -85,6 +85,66 @@ TEST(NnTrainer, AStoreGivesTheSame) {
   EXPECT_EQ((results[0] - results[1]).max().item(), 0);
 }
 
+TEST(NnModel, HalfTypes) {
+  const Task task;
+  for (const DType type : {DType::float16, DType::bfloat16}) {
+    seed(1);
+    Model model(
+        Sequential(Dense(8, {.activation = "relu"}), BatchNorm(), Dense(2)),
+        {.optimizer = "adam", .settings = {{"learning_rate", 0.02}}, .clip_norm = 10, .precision = type});
+    const History history = model.fit(task.x, task.y, {.epochs = 8, .batch = 50, .verbose = false});
+    EXPECT_GT(history.back().metric, 0.93);
+    EXPECT_EQ(model.net().parameter_at("0.weight").dtype(), type);
+    EXPECT_EQ(model.net().parameter_at("1.gamma").dtype(), DType::float32);
+    EXPECT_EQ(model.predict(task.x).dtype(), DType::float32);
+    // A sample's gradient may be 1, and float16 ends below the first scale.
+    const double scale = model.trainer().loss_scale();
+    if (type == DType::float16) EXPECT_TRUE(scale >= 64 && scale < 65536) << scale;
+    else EXPECT_EQ(scale, 1);
+  }
+  EXPECT_THAT(message([] { Model(small_net(), {.precision = DType::float64}); }), HasSubstr("float64"));
+}
+
+TEST(NnTrainer, StepsThatOverflowAreLeftOut) {
+  Dense net(1, {.use_bias = false});
+  net.initialize(Initializer::constant(1));
+  net(ones({1, 2}));
+  Trainer trainer(net, "sgd", {{"learning_rate", 1}}, {.scale_loss = true});
+  Parameter& weight = net.parameter_at("weight");
+  EXPECT_EQ(trainer.scaled(Array{2}).item(), 2 * 65536);
+  weight.grad().assign(Array{1, INFINITY});
+  trainer.step(1);
+  EXPECT_THAT(weight.data().to_vector(), ElementsAre(1, 1));
+  EXPECT_EQ(trainer.loss_scale(), 32768);
+  weight.grad().assign(Array{32768, 0});
+  trainer.step(1);
+  EXPECT_THAT(weight.data().to_vector(), ElementsAre(0, 1));
+}
+
+TEST(NnModel, BatchesGrow) {
+  const Task task;
+  struct Counting : ArrayLoader {
+    using ArrayLoader::ArrayLoader;
+    bool next(Batch& batch) override {
+      const bool more = ArrayLoader::next(batch);
+      count += more;
+      return more;
+    }
+    int count = 0;
+  } loader(task.x, task.y, {.batch = 256});
+  Model model(small_net(), {.settings = {{"learning_rate", 0.1}}});
+  model.fit(loader, {.epochs = 3, .verbose = false, .batches = {{1, 32}, {3, 128}}});
+  EXPECT_EQ(loader.count, 8 + 8 + 2);
+  // The rate follows: a step of the same gradient is four times as long.
+  Parameter& bias = model.net().parameter_at("1.bias");
+  const double before = bias.data()(0).item();
+  for (const auto& [name, parameter] : model.net().parameters()) parameter->grad().fill(0);
+  bias.grad().fill(1);
+  model.trainer().step(1);
+  EXPECT_NEAR(before - bias.data()(0).item(), 0.4, 1e-5);
+  EXPECT_THAT(message([&] { model.fit(loader, {.batches = {{2, 32}}}); }), HasSubstr("1 first"));
+}
+
 TEST(NnMetric, Values) {
   const Array scores = Array{0.1f, 0.9f, 0.8f, 0.2f, 0.7f, 0.3f}.reshape({3, 2}), labels{1, 0, 1};
   const auto value = [&](Metric&& metric) {
@@ -184,6 +244,18 @@ TEST(NnLoader, ThreadsKeepTheOrder) {
   float sum = 0;
   while (mixed.next(batch)) sum += static_cast<float>(batch.data(all, 0).get().sum().item());
   EXPECT_EQ(sum, 45);
+}
+
+TEST(NnLoader, SizesOfBatchesChange) {
+  DataLoader loader(std::make_shared<Numbers>(), {.batch = 2});
+  Batch batch;
+  loader.next(batch);
+  loader.set_batch(4);
+  EXPECT_EQ(loader.batches(), 3);
+  std::vector<int64_t> sizes;
+  while (loader.next(batch)) sizes.push_back(batch.size());
+  EXPECT_THAT(sizes, ElementsAre(4, 4, 2));
+  EXPECT_THAT(message([&] { loader.set_batch(0); }), HasSubstr("expected 1 or more"));
 }
 
 TEST(NnLoader, ErrorsOfADataSetArriveInTheirPlace) {

@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError
 from ..lr_scheduler import CosineScheduler, FactorScheduler, MultiFactorScheduler, PolyScheduler
-from .adaptive import LAMB, Adam, Ftrl, RMSProp
+from .adaptive import FTML, LAMB, AdaDelta, AdaGrad, Adam, Adamax, Ftrl, RMSProp
 from .base import Test
-from .sgd import LARS, NAG, SGD, ccSGD
+from .sgd import DCASGD, LARS, NAG, SGD, Signum, ccSGD
 
 if TYPE_CHECKING:
     from ..optimizer import Optimizer
 
 __all__ = ["ServerRule", "describe", "pickled", "short_text"]
 
-# Class -> name of the rule, and the attributes that are its settings.
+# Class -> name of the rule, and the attributes that are its settings; after "=" where they are kept by another name.
 _RULES = {
+    AdaDelta: ("adadelta", ("rho", "epsilon")),
+    AdaGrad: ("adagrad", ("eps=float_stable_eps",)),
     Adam: ("adam", ("beta1", "beta2", "epsilon", "lazy_update")),
+    Adamax: ("adamax", ("beta1", "beta2")),
+    DCASGD: ("dcasgd", ("momentum", "lamda")),
+    FTML: ("ftml", ("beta1", "beta2", "epsilon")),
     Ftrl: ("ftrl", ("lamda1", "beta")),
     LAMB: ("lamb", ("beta1", "beta2", "epsilon", "lower_bound", "upper_bound", "bias_correction")),
     LARS: ("lars", ("momentum", "eta", "eps", "momentum_correction")),
@@ -28,6 +33,7 @@ _RULES = {
     RMSProp: ("rmsprop", ("gamma1", "epsilon")),
     SGD: ("sgd", ("momentum", "lazy_update")),
     ccSGD: ("sgd", ("momentum", "lazy_update")),
+    Signum: ("signum", ("momentum", "wd_lh")),
     Test: ("sgd", ()),
 }
 
@@ -89,7 +95,8 @@ def describe(optimizer: Optimizer) -> Any:
     Parameters
     ----------
     optimizer : Optimizer
-        SGD, NAG, Adam, RMSProp (not centered), Ftrl, LARS, LAMB or Test, with one of MXNet's schedules or none.
+        SGD, NAG, Adam, RMSProp (not centered), AdaGrad, AdaDelta, Adamax, DCASGD, FTML, Ftrl, LARS, LAMB, Signum or
+        Test, with one of MXNet's schedules or none.
         A class derived from these is code, which does not travel.
 
     Returns
@@ -119,7 +126,8 @@ def describe(optimizer: Optimizer) -> Any:
             "[set_optimizer] servers know RMSProp without centered and clip_weights only."
         )
     name, attributes = _RULES[kind]
-    settings = {attribute: getattr(optimizer, attribute) for attribute in attributes}
+    pairs = [attribute.partition("=") for attribute in attributes]
+    settings = {setting: getattr(optimizer, kept or setting) for setting, _, kept in pairs}
     settings = {setting: value for setting, value in settings.items() if value is not None}
     settings.update(
         wd=optimizer.wd, rescale_grad=optimizer.rescale_grad, begin_num_update=optimizer.begin_num_update

@@ -18,6 +18,10 @@ class Loader {
   virtual ~Loader() = default;
   virtual bool next(Batch& batch) = 0;  // false at the end of the pass
   virtual void reset() = 0;             // begins the next pass
+  // How many samples a batch has, from the beginning of the next pass on.
+  [[gnu::cold]] virtual void set_batch(int64_t size) {
+    detail::fail({"[Loader] batches of ", size, " samples were asked for; this loader's have one size."});
+  }
 };
 
 // An iterator of the library, with its parameters in MXNet: MNISTIter, CSVIter, ImageRecordIter, ImageDetRecordIter. It reads,
@@ -121,7 +125,7 @@ class ArrayLoader : public Loader {
       : data_(data), label_(label), options_(options), size_(data.shape(0)) {
     if (label && label.shape(0) != size_)
       detail::fail({"[ArrayLoader] there are ", size_, " samples and ", label.shape(0), " labels."});
-    if (options.batch < 1) detail::fail({"[ArrayLoader] batch is ", options.batch, "; expected 1 or more."});
+    set_batch(options.batch);
     reset();
   }
   bool next(Batch& batch) override {
@@ -131,6 +135,11 @@ class ArrayLoader : public Loader {
     batch = {.data = part(data_, rows, at_, end), .label = label_ ? part(label_, rows, at_, end) : Array()};
     at_ = end;
     return true;
+  }
+  [[gnu::cold]] void set_batch(int64_t size) final {
+    if (size < 1) detail::fail({"[ArrayLoader] batch is ", size, "; expected 1 or more."});
+    options_.batch = size;
+    at_ = 0;
   }
   void reset() override {
     at_ = 0;

@@ -239,14 +239,14 @@ class BatchNorm : public Block {
 
  private:
   BatchNormOptions options_;
-  Parameter& gamma_ =
-      parameter("gamma", 0, {.init = Initializer::constant(1), .differentiable = options_.scale});
-  Parameter& beta_ =
-      parameter("beta", 0, {.init = Initializer::constant(0), .differentiable = options_.center});
-  Parameter& mean_ =
-      parameter("running_mean", 0, {.init = Initializer::constant(0), .differentiable = false});
+  Parameter& gamma_ = parameter(
+      "gamma", 0, {.init = Initializer::constant(1), .differentiable = options_.scale, .half = false});
+  Parameter& beta_ = parameter(
+      "beta", 0, {.init = Initializer::constant(0), .differentiable = options_.center, .half = false});
+  Parameter& mean_ = parameter("running_mean", 0,
+                               {.init = Initializer::constant(0), .differentiable = false, .half = false});
   Parameter& variance_ =
-      parameter("running_var", 0, {.init = Initializer::constant(1), .differentiable = false});
+      parameter("running_var", 0, {.init = Initializer::constant(1), .differentiable = false, .half = false});
 };
 
 class LayerNorm : public Block {

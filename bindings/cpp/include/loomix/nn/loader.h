@@ -66,7 +66,7 @@ struct LoaderOptions {
 
 // Batches of a data set, made by threads ahead of what is asked for, in order. An error of get() is thrown by next().
 //
-// `mutex_` guards all that follows it. Batch number n is made by the worker that takes `taken_` = n, into slot n % prefetch. A worker
+// `mutex_` guards all that follows it, and the batch's size. Batch number n is made by the worker that takes `taken_` = n, into slot n % prefetch. A worker
 // waits on `room_` until n < given_ + prefetch; next() waits on `ready_` for its slot. reset() and the end raise `round_`, which
 // makes workers drop what they have.
 class DataLoader : public Loader {
@@ -113,6 +113,17 @@ class DataLoader : public Loader {
     batch = {.data = adopt(std::move(mine.samples), shape),
              .label = adopt(std::move(mine.labels), Shape(rows))};
     return true;
+  }
+  void set_batch(int64_t size) override {
+    if (size < 1) nn::detail::fail({"[DataLoader] batch is ", size, "; expected 1 or more."});
+    {
+      const std::lock_guard lock(mutex_);
+      options_.batch = size;
+      const auto samples = static_cast<int64_t>(order_.size());
+      batches_ = options_.drop_last ? samples / size : (samples + size - 1) / size;
+      begin_pass();
+    }
+    room_.notify_all();
   }
   void reset() override {
     {
@@ -176,7 +187,7 @@ class DataLoader : public Loader {
   }
 
   const std::shared_ptr<const Dataset> data_;
-  const LoaderOptions options_;
+  LoaderOptions options_;  // of which the batch is guarded
   int64_t batches_ = 0;
   std::mutex mutex_;
   std::condition_variable room_, ready_;

@@ -61,6 +61,13 @@ struct ModelOptions {
   double clip_norm = 0;  // 0: gradients are not scaled
   bool hybridize = true;
   TrainerOptions distributed = {};
+  // float16 or bfloat16: the network computes in it, the optimizer and the loss in float32, and the loss is scaled for float16.
+  DType precision = DType::float32;
+};
+
+// From this epoch on batches have so many samples, and rates are that much larger than with the first size.
+struct BatchSize {
+  int64_t epoch, batch;
 };
 
 struct FitOptions {
@@ -68,8 +75,9 @@ struct FitOptions {
   int64_t batch = 32;  // of arrays; loaders have their own
   Loader* validation = nullptr;
   std::vector<Callback*> callbacks = {};
-  bool verbose = true;     // a line an epoch, and a bar on a terminal
-  int64_t accumulate = 1;  // batches whose gradients are added up for a step
+  bool verbose = true;                  // a line an epoch, and a bar on a terminal
+  std::vector<BatchSize> batches = {};  // batches that grow: {{1, 32}, {10, 128}}
+  int64_t accumulate = 1;               // batches whose gradients are added up for a step
   std::string checkpoint =
       {};               // PREFIX.params, PREFIX-states.params and PREFIX-epoch.params after each epoch
   bool resume = false;  // go on from them, if they are there
@@ -85,6 +93,7 @@ class Model {
       options_.loss = std::make_shared<SoftmaxCrossEntropyLoss>();
       if (!options_.metric) options_.metric = std::make_shared<Accuracy>();
     }
+    if (options_.precision != DType::float32) mix();
     net_->initialize(options_.init, options_.device);
     if (options_.hybridize) {
       net_->hybridize();
@@ -111,8 +120,11 @@ class Model {
       if (parameter->wants_gradient())
         parameter->set_request(options.accumulate > 1 ? LOOMIX_ADD : LOOMIX_WRITE);
     }
+    if (batch_ > 0) trainer().set_rate_factor(1);
+    batch_ = 0;
     History history;
     for (int64_t epoch = first_epoch(options); epoch <= options.epochs; ++epoch) {
+      if (!options.batches.empty()) resize(loader, options.batches, epoch);
       const double begin = now();
       EpochReport report{.epoch = epoch};
       Mean loss;
@@ -142,7 +154,7 @@ class Model {
     const Pause pause;
     for (Batch batch; loader.next(batch);) {
       const Array x = rows(batch.data, batch.size()), y = rows(batch.label, batch.size());
-      const Array out = (*net_)(x);
+      const Array out = run(x);
       loss.update({}, (*options_.loss)(out, y));
       if (options_.metric) options_.metric->update(y, out);
     }
@@ -157,7 +169,7 @@ class Model {
   }
   Array predict(const Array& data) {
     const Pause pause;
-    return (*net_)(data.to(options_.device));
+    return run(data.to(options_.device));
   }
   // The outputs for all samples of a pass.
   Array predict(Loader& loader) {
@@ -175,10 +187,36 @@ class Model {
   void load(const std::string& path) { net_->load(path); }
 
  private:
+  [[gnu::cold]] void mix() {
+    if (bytes_of(options_.precision) != 2)
+      detail::fail(
+          {"[Model] precision is ", name_of(options_.precision), "; expected float32, float16 or bfloat16."});
+    net_->cast(options_.precision);
+    options_.settings.push_back({"multi_precision", true});
+    options_.distributed.scale_loss = options_.precision == DType::float16;
+  }
+  Array run(const Array& x) {
+    if (options_.precision == DType::float32) return (*net_)(x);
+    return (*net_)(x.astype(options_.precision)).astype(DType::float32);
+  }
   static double now() {
     timespec time{};
     clock_gettime(CLOCK_MONOTONIC, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  [[gnu::cold]] void resize(Loader& loader, const std::vector<BatchSize>& sizes, int64_t epoch) {
+    const BatchSize* now = nullptr;
+    int64_t before = 0;
+    for (const BatchSize& one : sizes) {
+      if (one.epoch <= before || one.batch < 1 || sizes[0].epoch != 1)
+        throw Error("[Model] batches are sizes from epochs on: 1 first, then later ones.");
+      before = one.epoch;
+      if (one.epoch <= epoch) now = &one;
+    }
+    if (now->batch == batch_) return;
+    batch_ = now->batch;
+    loader.set_batch(batch_);
+    trainer().set_rate_factor(static_cast<double>(batch_) / static_cast<double>(sizes[0].batch));
   }
   // The first samples, where the rest only fills the batch up, on the model's device.
   Array rows(const Array& array, int64_t count) const {
@@ -193,7 +231,8 @@ class Model {
     double shown = now();
     const auto step = [&] {
       if (samples == 0) return;
-      if (options_.clip_norm > 0) clip_global_norm(*net_, options_.clip_norm * static_cast<double>(samples));
+      if (options_.clip_norm > 0)
+        clip_global_norm(*net_, options_.clip_norm * static_cast<double>(samples) * trainer().loss_scale());
       trainer().step(samples);
       for (const auto& [name, parameter] : net_->parameters()) {
         if (options.accumulate > 1) parameter->zero_grad();
@@ -202,13 +241,14 @@ class Model {
     };
     for (Batch batch; loader.next(batch);) {
       const Array x = rows(batch.data, batch.size()), y = rows(batch.label, batch.size());
-      Array out, error;
+      Array out, error, scaled;
       {
         const Record record;
-        out = (*net_)(x);
+        out = run(x);
         error = (*options_.loss)(out, y);
+        scaled = trainer().scaled(error);
       }
-      error.backward();
+      scaled.backward();
       samples += batch.size();
       if (++added == options.accumulate) step();
       loss.update({}, error.detach());
@@ -268,7 +308,7 @@ class Model {
   std::shared_ptr<Block> net_;
   ModelOptions options_;
   std::unique_ptr<Trainer> trainer_;
-  int64_t last_batches_ = 0;
+  int64_t last_batches_ = 0, batch_ = 0;
 };
 
 }  // namespace loomix::nn

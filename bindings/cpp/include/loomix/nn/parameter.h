@@ -33,6 +33,7 @@ struct ParameterOptions {
   bool differentiable = true;  // false: a state, as running means are
   double lr_mult = 1;
   double wd_mult = 1;
+  bool half = true;  // false: float32 where its block is cast to float16 or bfloat16, as operators want it
 };
 
 // A weight of a block. Sizes of 0 are found out when the block is first called.
@@ -93,6 +94,7 @@ class Parameter {
     if (wanted_ && !data_) make();
   }
   void cast(DType dtype) {
+    if (!options_.half && bytes_of(dtype) == 2) dtype = DType::float32;
     options_.dtype = dtype;
     if (data_ && data_.dtype() != dtype) adopt(data_.astype(dtype));
   }

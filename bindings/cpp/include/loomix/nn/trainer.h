@@ -21,10 +21,9 @@ using Settings = std::vector<Setting>;
   Array sum;
   for (const auto& [name, parameter] : net.parameters()) {
     if (!parameter->wants_gradient()) continue;
-    const Array square = detail::Call("sum")
-                             .in(detail::Call("square").in(parameter->grad()).run())
-                             .run()
-                             .astype(DType::float32);
+    const Array gradient = parameter->grad();  // squares of float16 overflow soon
+    const Array wide = bytes_of(gradient.dtype()) == 2 ? gradient.astype(DType::float32) : gradient;
+    const Array square = detail::Call("sum").in(wide * wide).run().astype(DType::float32);
     sum = sum ? sum + square : square;
   }
   if (!sum) throw Error("[clip_global_norm] the block has no gradients.");
@@ -42,6 +41,7 @@ struct TrainerOptions {
   const char* store =
       nullptr;  // "dist_sync", "dist_async", "dist_mpi", ...: several processes train together
   const char* compression = nullptr;  // of gradients on the way: "2bit", "fp16"
+  bool scale_loss = false;            // for float16: see Trainer::scaled
 };
 
 // Updates the parameters of a block by their gradients: sgd, nag, adam, rmsprop, ftrl, lars, lamb and others, with the settings of
@@ -64,8 +64,12 @@ class Trainer {
     for (const Setting& setting : settings_) {
       if (setting.name == "rescale_grad") rescale_ = std::stod(setting.value);
     }
+    scales_loss_ = options.scale_loss;
+    if (scales_loss_) loss_scale_ = kFirstScale;
     configure(1);
     if (options.store) open_store(options);
+    if (options.scale_loss && on_store_)
+      throw Error("[Trainer] scale_loss: with dist_async the servers update, and do not see what overflows.");
   }
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -83,6 +87,7 @@ class Trainer {
     if (store_) {
       for (const auto& [name, parameter] : parameters_) exchange(name, parameter->grad(), parameter->grad());
     }
+    if (scales_loss_ && !is_finite()) return set_loss_scale(loss_scale_ / 2);
     configure(batch_size * workers_);
     std::vector<LoomixKey> keys;
     std::vector<LoomixArray> weights, gradients;
@@ -96,7 +101,13 @@ class Trainer {
     detail::check(
         LoomixOptimizerUpdate(optimizer_.get(), keys.size(), keys.data(), weights.data(), gradients.data()));
     ++steps_;
+    if (scales_loss_ && ++good_steps_ == kGoodSteps) set_loss_scale(loss_scale_ * 2);
   }
+
+  // The loss times a factor, so that gradients of float16 do not vanish; step() takes it off again. A step whose gradients
+  // overflow is left out, and halves the factor; 2,000 good ones in a row double it. With scale_loss; else the loss as it is.
+  Array scaled(const Array& loss) const { return loss_scale_ == 1 ? loss : loss * loss_scale_; }
+  double loss_scale() const { return loss_scale_; }
 
   // Replaces a setting from now on.
   void set(const Setting& setting) {
@@ -109,6 +120,11 @@ class Trainer {
     }
     settings_.push_back(setting);
     scale_ = 0;
+  }
+  // Multiplies the rate of all parameters, beside schedules and lr_mult, from now on.
+  [[gnu::cold]] void set_rate_factor(double factor) {
+    for (const auto& [name, parameter] : parameters_)
+      set({"lr_mult." + name, detail::text(factor * parameter->lr_mult())});
   }
   void set_learning_rate(double rate) { set({"learning_rate", rate}); }
   int64_t steps() const { return steps_; }
@@ -157,6 +173,23 @@ class Trainer {
   }
 
  private:
+  static constexpr double kFirstScale = 65536, kLeastScale = 2, kMostScale = 16777216;
+  static constexpr int kGoodSteps = 2000;
+
+  [[gnu::cold]] bool is_finite() const {
+    Arrays gradients;
+    for (const auto& [name, parameter] : parameters_) gradients.push_back(parameter->grad());
+    return detail::Call("multi_all_finite")
+               .in(gradients)
+               .set("num_arrays", static_cast<int64_t>(gradients.size()))
+               .run()
+               .item() != 0;
+  }
+  [[gnu::cold]] void set_loss_scale(double to) {
+    loss_scale_ = to < kLeastScale ? kLeastScale : to > kMostScale ? kMostScale : to;
+    good_steps_ = 0;
+    scale_ = 0;
+  }
   template <class Use>
   void with_pairs(double scale, const Use& use) const {
     std::vector<const char*> names, values;
@@ -173,7 +206,7 @@ class Trainer {
   }
   void configure(int64_t samples) {
     if (scale_ == samples) return;
-    with_pairs(rescale_ / static_cast<double>(samples), [&](const LoomixPairs* pairs) {
+    with_pairs(rescale_ / (static_cast<double>(samples) * loss_scale_), [&](const LoomixPairs* pairs) {
       if (optimizer_) return detail::check(LoomixOptimizerConfigure(optimizer_.get(), pairs));
       LoomixOptimizer made = nullptr;
       detail::check(LoomixOptimizerCreate(name_.c_str(), pairs, &made));
@@ -231,10 +264,11 @@ class Trainer {
   NamedParameters parameters_, states_;
   detail::Handle<LoomixOptimizer> optimizer_;
   detail::Handle<LoomixStore> store_;
-  double rescale_ = 1;
+  double rescale_ = 1, loss_scale_ = 1;
   int64_t scale_ = 0, scale_on_store_ = 0, steps_ = 0;
   int rank_ = 0, workers_ = 1;
-  bool on_store_ = false, initialized_ = false;
+  int good_steps_ = 0;
+  bool on_store_ = false, initialized_ = false, scales_loss_ = false;
 };
 
 }  // namespace loomix::nn
