@@ -110,3 +110,25 @@ except RuntimeError as error:
 """
     done = run(program, "-n", "2")
     assert done.stdout.count("refused: [parallel] NaiveEngine") == 2, done.stdout + done.stderr
+
+
+def test_files_are_read_by_other_numbers_of_ranks(tmp_path):
+    program = f"""
+import loomix as mx, numpy as np
+from loomix.parallel import Layout, Matrix
+folder, other = {str(tmp_path / "w")!r}, {str(tmp_path / "other")!r}
+expected = Matrix.random((31, 20), "replicated", seed=8)
+if mx.parallel.size() == 3:
+    expected.remap(Layout.cyclic((31, 20), (4, 4), 3, 1)).save(folder)
+found = Matrix.load(folder)
+assert (found.to_global().asnumpy() == expected.local[0].asnumpy()).all()
+if mx.parallel.rank() == 1: other = "/proc/none"
+try:
+    found.save(other)
+except OSError as error:
+    print("refused:", error)
+"""
+    for ranks in (3, 2, 4):
+        done = run(program, "-n", str(ranks))
+        assert done.returncode == 0 and done.stdout.count("refused:") == ranks, done.stdout + done.stderr
+        assert done.stdout.count("rank 1 could not, and its error says why") == ranks - 1

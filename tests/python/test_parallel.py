@@ -121,3 +121,45 @@ def test_who_does_not_use_it_does_not_load_it():
     code = "import sys, loomix as mx; mx.nd.ones((2,)).asnumpy(); print('loomix._parallel' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "False", done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+def test_files(tmp_path, dtype):
+    folder = str(tmp_path / "w")
+    a = Matrix.random((5, 7), Layout.cyclic((5, 7), (2, 3), 1, 1), dtype, seed=3)
+    a.save(folder)
+    b = Matrix.load(folder, "columns")
+    assert repr(b) == f"<Matrix (5, 7) {dtype}, columns on 1 rank>"
+    assert (a - b).norm().astype("float64").asnumpy() == 0
+    Matrix.full((2, 2), 5, "rows").save(folder)  # replaces it
+    assert Matrix.load(folder).to_global().asnumpy().tolist() == [[5, 5], [5, 5]]
+    assert len(list((tmp_path / "w").iterdir())) == 2
+
+
+def test_damaged_files_are_named(tmp_path):
+    folder = str(tmp_path / "w")
+    with pytest.raises(OSError, match="there is no matrix in .*w"):
+        Matrix.load(folder)
+    Matrix.full((4, 4), 5, "rows").save(folder)
+    index, blocks = tmp_path / "w" / "index.json", tmp_path / "w" / "blocks-1-0.params"
+    whole, text = blocks.read_bytes(), index.read_text()
+    for content in (b"", whole[: len(whole) // 2], b"x" * 100):
+        blocks.write_bytes(content)
+        with pytest.raises(OSError, match=r"blocks-1-0\.params"):
+            Matrix.load(folder)
+    blocks.unlink()
+    with pytest.raises(OSError, match=r"blocks-1-0\.params"):
+        Matrix.load(folder)
+    mx.nd.save(str(blocks), {"0": mx.nd.ones((4, 5))})
+    with pytest.raises(OSError, match=r"has shape \(4, 5\); the index says \(4, 4\)"):
+        Matrix.load(folder)
+    for damaged in (
+        text[:20],
+        "[]",
+        text.replace('"owners": [0]', '"owners": ["a"]'),
+        text.replace("[0, 4]", "[0, 4, 2]", 1),
+    ):
+        index.write_text(damaged)
+        with pytest.raises((OSError, ValueError)):
+            Matrix.load(folder)
+    Matrix.full((4, 4), 5, "rows")  # nothing is broken

@@ -73,6 +73,7 @@ void add_matrix(py::module_& m) {
            [](const DistMatrix& a) {
              return py::reinterpret_borrow<py::object>(core().dtype_class(a.dtype()));
            })
+      .def("dtype_name", [](const DistMatrix& a) { return std::string(name_of(a.dtype())); })
       .def("local", &local)
       .def("to_string", &DistMatrix::to_string)
       .def("to_global", [](const DistMatrix& a) { return array_object(a.to_global()); })

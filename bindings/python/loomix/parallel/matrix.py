@@ -10,6 +10,7 @@ from typing import Any
 from .. import _core as _core
 from .. import _parallel
 from ..ndarray import NDArray
+from .files import load_blocks, save_matrix
 from .job import ensure_started
 from .layout import Layout, to_layout
 
@@ -122,6 +123,44 @@ class Matrix:
         return Matrix(
             _parallel.MatrixHandle.random(_of_shape(layout, shape), dtype, distribution, first, second, seed)
         )
+
+    @staticmethod
+    def load(folder: str, layout: Layout | str | None = None) -> Matrix:
+        """What :meth:`save` wrote, on any number of ranks. Each file is read by one rank.
+
+        Parameters
+        ----------
+        layout : Layout or str, optional
+            Where it shall lie; by default stretches of rows.
+
+        Raises
+        ------
+        OSError
+            On every rank, if a file is missing, incomplete or damaged on one of them.
+
+        Example
+        -------
+        >>> import tempfile
+        >>> import loomix as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mx.parallel.Matrix.full((2, 3), 7, "rows").save(folder)
+        ...     mx.parallel.Matrix.load(folder, "columns")
+        <Matrix (2, 3) float32, columns on 1 rank>
+        """
+        ensure_started()
+        blocks, there, dtype = load_blocks(folder)
+        return Matrix.from_local(blocks, there, dtype).remap("rows" if layout is None else layout)
+
+    def save(self, folder: str) -> None:
+        """Writes the blocks of all ranks into a folder that all of them see. There the matrix replaces another one at
+        once, when all is written.
+
+        >>> import tempfile
+        >>> import loomix as mx
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mx.parallel.Matrix.full((2, 3), 7, "rows").save(folder)
+        """
+        save_matrix(folder, self)
 
     # ---- what it is ----
 
