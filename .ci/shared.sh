@@ -203,3 +203,28 @@ run_jobs() { # run_jobs JOB...: those of `own_folder_jobs` beside the others; th
   echo "$total_passed passed, $total_failed failed"
   [ "$total_failed" -eq 0 ] && [ "$total_passed" -gt 0 ]
 }
+
+find_toolkit() { # the CUDA toolkit's folder: the machine's, else that of PyPI's wheels
+  local nvcc site
+  nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+  if [ -n "$nvcc" ]; then # which may be a script elsewhere
+    realpath "$("$nvcc" --dryrun -x cu -c /dev/null -o /dev/null 2>&1 | sed -n 's/^#\$ TOP=//p')"
+    return
+  fi
+  [ -x .cache/cuda/bin/python ] || python3 -m venv .cache/cuda
+  .cache/cuda/bin/python -m pip install -q nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl \
+    nvidia-nvvm nvidia-cublas nvidia-curand nvidia-cusolver nvidia-cufft >&2 || return
+  .cache/cuda/bin/python -m pip install -q --no-deps nvidia-cudnn-cu13 nvidia-nccl-cu13 >&2 || return
+  site=$(.cache/cuda/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/nvidia/cu13
+  [ -x "$site/bin/nvcc" ] || return
+  [ -e "$site/lib64" ] || ln -s lib "$site/lib64"
+  local library
+  for library in "$site"/lib/*.so.*; do ln -sf "$(basename "$library")" "${library%%.so.*}.so"; done
+  for folder in cudnn nccl; do
+    [ -d "$site/../$folder/include" ] && cp -n "$site/../$folder"/include/* "$site/include/"
+    for library in "$site/../$folder"/lib/*.so.*; do # for the linker, and for the loader, which looks for the version
+      [ -e "$library" ] && ln -sf "$library" "$site/lib/$(basename "${library%%.so.*}").so" && ln -sf "$library" "$site/lib/"
+    done
+  done
+  echo "$site"
+}

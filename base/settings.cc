@@ -100,6 +100,10 @@ void Settings::fields(FieldList<Settings>& f) {
   f("dnnl", &Settings::dnnl, "Whether oneDNN's kernels may run, where it is built in.");
   f("cuda_library", &Settings::cuda_library,
     "File of the CUDA module; by default libloomix_cuda.so beside libloomix.so.");
+  f("cuda_pool", &Settings::cuda_pool,
+    "Whether freed memory of GPUs is kept for reuse; without, each array is an allocation of just its size, "
+    "so that "
+    "compute-sanitizer sees where it ends, and what uses it too late.");
   f("device_fallback", &Settings::device_fallback,
     "Whether operators without a kernel for a GPU run on the host, by copies, with one warning for each; "
     "else they "

@@ -39,6 +39,7 @@ struct Settings {
   bool dnnl = true;
   std::string cuda_library;
   bool device_fallback = true;
+  bool cuda_pool = true;
   std::string max_cpu_isa = "any";
   std::string cache_sizes;
   std::string explain;

@@ -136,19 +136,19 @@ void MemoryPool::free_when_done(void* memory, size_t bytes, std::vector<TokenRef
 // ---- the door ---------------------------------------------------------------------------------------------------
 
 void* MemoryPool::allocate(size_t bytes) {
-  const size_t size = size_class::rounded(bytes);
+  const size_t size = core_->block_bytes(bytes);
   if (size <= kSmallBytes && core_->on_host) return allocate_small(bytes, size);
   return core_->take_large(size, nullptr, nullptr);
 }
 
 void* MemoryPool::allocate(size_t bytes, const DeviceQueue* user, std::vector<TokenRef>& pending) {
-  const size_t size = size_class::rounded(bytes);
+  const size_t size = core_->block_bytes(bytes);
   if (size <= kSmallBytes && core_->on_host) return allocate_small(bytes, size);
   return core_->take_large(size, user, &pending);
 }
 
 void MemoryPool::free(void* memory, size_t bytes, std::span<const TokenRef> tokens) noexcept {
-  const size_t size = size_class::rounded(bytes);
+  const size_t size = core_->block_bytes(bytes);
   if (size > kSmallBytes || !core_->on_host) {
     core_->give_large(memory, size, tokens);
   } else if (tokens.empty()) {

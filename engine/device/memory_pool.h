@@ -45,6 +45,8 @@ class MemoryOwner {
 struct PoolLimits {
   int64_t held = 0;     // bytes from the source; 0: all that it has
   int64_t cached = -1;  // bytes of blocks above MemoryPool::kSmallBytes that nobody uses; -1: no limit
+  bool exact =
+      false;  // each large block is an allocation of the source's, of just its size, and nothing is used twice
 };
 
 struct MemoryStats {

@@ -41,9 +41,12 @@ MemoryPool::Core::Core(std::string pool_name, std::unique_ptr<MemorySource> from
     : name(std::move(pool_name)),
       source(std::move(from)),
       bound(limits.held > 0 ? limits.held : static_cast<int64_t>(source->capacity())),
-      cache_bound(limits.cached >= 0 ? limits.cached : INT64_MAX),
+      cache_bound(limits.exact         ? 0
+                  : limits.cached >= 0 ? limits.cached
+                                       : INT64_MAX),
       id(g_next_pool.fetch_add(1)),
-      on_host(source->on_host()) {}
+      on_host(source->on_host()),
+      exact(limits.exact) {}
 
 MemoryPool::Core::~Core() {
   for (auto& [size, block] : large) {
@@ -115,7 +118,7 @@ bool MemoryPool::Core::add_slab() {
 // ---- large blocks -----------------------------------------------------------------------------------------------
 
 void* MemoryPool::Core::take_large(size_t size, const DeviceQueue* user, std::vector<TokenRef>* pending) {
-  void* memory = size_class::fits_shelf(size) ? shelf.take(size) : nullptr;
+  void* memory = !exact && size_class::fits_shelf(size) ? shelf.take(size) : nullptr;
   if (memory == nullptr) {
     std::unique_lock lock(mutex);
     bool hope =
@@ -154,6 +157,7 @@ void MemoryPool::Core::give_large(void* memory, size_t size, std::span<const Tok
 // A cached block that is idle or that `user` uses; or any, where the caller waits for its tokens.
 void* MemoryPool::Core::find_cached(size_t size, const DeviceQueue* user, std::vector<TokenRef>* pending,
                                     Which which) {
+  if (exact) return nullptr;
   const auto may_take = [&](const TokenRef& token) {
     return token->done() || (pending && (which == Which::any || &token->queue() == user));
   };

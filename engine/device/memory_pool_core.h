@@ -44,6 +44,7 @@ struct MemoryPool::Core {
   const int64_t cache_bound;
   const uint64_t id;
   const bool on_host;
+  const bool exact;
 
   BlockShelf shelf;
   std::atomic<int64_t> small_out{0};  // bytes of small blocks in use or in threads' caches
@@ -60,6 +61,11 @@ struct MemoryPool::Core {
   std::vector<std::unique_ptr<ThreadCache>> caches;
   std::multimap<size_t, Block> large;  // cached, and not on the shelf
   std::unordered_map<const MemoryOwner*, size_t> owners;
+
+  size_t block_bytes(size_t bytes) const noexcept {
+    const size_t rounded = size_class::rounded(bytes);
+    return exact && (!on_host || rounded > size_class::kSmallBytes) ? std::max<size_t>(bytes, 1) : rounded;
+  }
 
   Core(std::string pool_name, std::unique_ptr<MemorySource> from, PoolLimits limits);
   ~Core();

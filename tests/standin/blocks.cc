@@ -7,11 +7,18 @@
 #include <boost/context/fiber.hpp>
 #include <boost/context/pooled_fixedsize_stack.hpp>
 
-#include <cstdio>
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "tests/standin/device.h"
@@ -24,6 +31,38 @@ thread_local const Fibre* running = nullptr;
 namespace {
 
 namespace context = boost::context;
+
+// Shared memory holds anything when a block begins. Here it is this thread's copy of the module's thread-local storage, all of which
+// is filled with 0xFF bytes: NaN to types of floating point. So nothing else in the module may be thread_local, but for what is set after
+// this, or kept over it.
+void forget_shared() {
+  struct Storage {
+    ptrdiff_t from_current = 0;  // the distance of its begin from a variable of it, the same on all threads
+    size_t bytes = 0;
+  };
+  static const Storage storage = [] {
+    Storage found;
+    dl_iterate_phdr(
+        [](dl_phdr_info* module, size_t, void* result) {
+          for (int i = 0; i < module->dlpi_phnum; ++i) {
+            const auto& part = module->dlpi_phdr[i];
+            const auto* const begin = static_cast<const char*>(module->dlpi_tls_data);
+            const auto* const at = reinterpret_cast<const char*>(&running);
+            if (part.p_type != PT_TLS || begin == nullptr || at < begin || at >= begin + part.p_memsz)
+              continue;
+            *static_cast<Storage*>(result) = {begin - at, part.p_memsz};
+          }
+          return 0;
+        },
+        &found);
+    return found;
+  }();
+  int device = 0;
+  cudaGetDevice(&device);
+  std::memset(reinterpret_cast<char*>(&running) + storage.from_current, 0xff, storage.bytes);
+  running = nullptr;
+  cudaSetDevice(device);
+}
 
 constexpr size_t kStackBytes = 256 * 1024;
 
@@ -48,11 +87,10 @@ struct Warp {
 
 class Block {
  public:
-  Block(const std::function<void()>& kernel, dim3 blocks, dim3 threads, size_t shared)
+  Block(const std::function<void()>& kernel, dim3 blocks, dim3 threads)
       : kernel_(kernel),
         threads_(static_cast<size_t>(threads.x) * threads.y * threads.z),
-        warps_((threads_.size() + 31) / 32),
-        shared_(shared + 64) {
+        warps_((threads_.size() + 31) / 32) {
     for (size_t i = 0; i < threads_.size(); ++i) {
       Thread& thread = threads_[i];
       thread.place = static_cast<int>(i);
@@ -64,7 +102,7 @@ class Block {
   }
 
   void run(uint3 block) {
-    std::fill(shared_.begin(), shared_.end(), std::byte{0xa5});  // nobody may count on zeros
+    forget_shared();
     for (Thread& thread : threads_) {
       thread.block = block;
       thread.state = State::fresh;
@@ -94,10 +132,6 @@ class Block {
 
   Thread& self() { return threads_[static_cast<size_t>(running->place)]; }
   Warp& warp() { return warps_[static_cast<size_t>(running->place) / 32]; }
-  void* shared() {
-    const auto at = reinterpret_cast<uintptr_t>(shared_.data());
-    return reinterpret_cast<void*>((at + 63) / 64 * 64);
-  }
   ~Block() {
     abandoned_ = true;
     for (Thread& thread : threads_) {
@@ -187,15 +221,17 @@ class Block {
     }
     return true;
   }
-  static context::pooled_fixedsize_stack& stacks() {
-    static thread_local context::pooled_fixedsize_stack pool(kStackBytes);
-    return pool;
+  // Of this thread. Not thread_local: see forget_shared().
+  static context::pooled_fixedsize_stack stacks() {
+    static std::mutex mutex;
+    static std::map<std::thread::id, context::pooled_fixedsize_stack> pools;
+    const std::lock_guard lock(mutex);
+    return pools.try_emplace(std::this_thread::get_id(), kStackBytes).first->second;
   }
 
   const std::function<void()>& kernel_;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
-  std::vector<std::byte> shared_;
   context::fiber scheduler_;
   Thread* waiting_ = nullptr;
   size_t next_ = 0;
@@ -206,18 +242,17 @@ class Block {
 
 thread_local Block* Block::current = nullptr;
 
-void run_grid(dim3 blocks, dim3 threads, size_t shared, const std::function<void()>& kernel) {
+void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& kernel) {
   constexpr unsigned kMostThreads = 1024;
-  constexpr size_t kMostShared = 227 * 1024;
-  if (threads.x * threads.y * threads.z > kMostThreads || blocks.y > 65535 || blocks.z > 65535 ||
-      shared > kMostShared)
-    throw BrokenRule("a launch with more threads, blocks or shared memory than a device takes");
+  if (threads.x * threads.y * threads.z > kMostThreads || blocks.y > 65535 || blocks.z > 65535)
+    throw BrokenRule("a launch with more threads or blocks than a device takes");
   const size_t count = static_cast<size_t>(blocks.x) * blocks.y * blocks.z;
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
-  static thread_local std::minstd_rand random(1);
+  static std::atomic<unsigned> launches{1};
+  std::minstd_rand random(launches.fetch_add(1));
   std::shuffle(order.begin(), order.end(), random);
-  Block block(kernel, blocks, threads, shared);
+  Block block(kernel, blocks, threads);
   for (const size_t i : order) {
     block.run({static_cast<unsigned>(i % blocks.x), static_cast<unsigned>(i / blocks.x % blocks.y),
                static_cast<unsigned>(i / blocks.x / blocks.y)});
@@ -226,17 +261,16 @@ void run_grid(dim3 blocks, dim3 threads, size_t shared, const std::function<void
 
 }  // namespace
 
-void put_grid(cudaStream_t stream, dim3 blocks, dim3 threads, size_t shared, std::function<void()> kernel) {
+void put_grid(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> kernel) {
   put_on(stream, [=, kernel = std::move(kernel)] {
     try {
-      run_grid(blocks, threads, shared, kernel);
+      run_grid(blocks, threads, kernel);
     } catch (const BrokenRule& rule) {
       note_error(rule.what());
     }
   });
 }
 
-void* dynamic_shared() { return Block::current->shared(); }
 void fail(const char* what) { throw BrokenRule(what); }
 
 void sync_block() { count_block(false); }

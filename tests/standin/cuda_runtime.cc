@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -39,6 +40,14 @@ struct Marks {
 std::atomic<bool> fallen{false};
 std::mutex reason_mutex;
 std::string reason;
+
+std::mutex streams_mutex;
+std::set<cudaStream_t> streams;  // that were made and not destroyed
+
+bool is_alive(cudaStream_t stream) {
+  const std::lock_guard lock(streams_mutex);
+  return streams.contains(stream);
+}
 
 cudaError_t status() { return fallen.load() ? cudaErrorLaunchFailure : cudaSuccess; }
 
@@ -80,6 +89,7 @@ namespace loomix::standin {
 
 void put_on(cudaStream_t stream, std::function<void()> work) {
   if (stream == nullptr) return work();
+  if (!is_alive(stream)) return note_error("a stream was used after it was destroyed");
   stream->put(std::move(work));
 }
 
@@ -109,9 +119,7 @@ const char* cudaGetErrorName(cudaError_t error) {
 const char* cudaGetErrorString(cudaError_t error) {
   if (error != cudaErrorLaunchFailure) return "an error of the stand-in";
   const std::lock_guard lock(reason_mutex);
-  static thread_local std::string text;
-  text = reason;
-  return text.c_str();
+  return reason.c_str();  // which is set once
 }
 cudaError_t cudaGetLastError() { return status(); }
 cudaError_t cudaPeekAtLastError() { return status(); }
@@ -162,8 +170,9 @@ cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  return *memory != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+  if (posix_memalign(memory, 256, bytes) != 0) return cudaErrorMemoryAllocation;
+  std::memset(*memory, 0xff, bytes);  // nobody may count on zeros
+  return cudaSuccess;
 }
 cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned) { return cudaMalloc(memory, bytes); }
 cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) { return cudaMalloc(memory, bytes); }
@@ -180,9 +189,18 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   *stream = new CUstream_st;
+  const std::lock_guard lock(streams_mutex);
+  streams.insert(*stream);
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  {
+    const std::lock_guard lock(streams_mutex);
+    if (streams.erase(stream) == 0) {
+      loomix::standin::note_error("a stream was destroyed twice");
+      return status();
+    }
+  }
   {
     const std::lock_guard lock(stream->mutex);
     stream->stopping = true;

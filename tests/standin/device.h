@@ -28,12 +28,11 @@
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static thread_local  // a block runs on one thread of the host
+#define __shared__ \
+  static thread_local  // a block runs on one thread of the host; see forget_shared() in blocks.cc
 #define __constant__ static const
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define LOOMIX_DYNAMIC_SHARED(type, name) \
-  type* const name = static_cast<type*>(loomix::standin::dynamic_shared())
 
 namespace loomix::standin {
 
@@ -45,8 +44,7 @@ struct Fibre {
 };
 extern thread_local const Fibre* running;
 
-void put_grid(cudaStream_t stream, dim3 blocks, dim3 threads, size_t shared, std::function<void()> kernel);
-void* dynamic_shared();
+void put_grid(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> kernel);
 // Until all threads of the block have come. The second form merges what they bring: how many brought true.
 void sync_block();
 int count_block(bool value);

@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "engine/device/device_runtime.h"
 
 namespace loomix::engine {
@@ -235,7 +236,7 @@ class CudaRuntime final : public DeviceRuntime {
   CudaRuntime(Device device, const EngineOptions& options)
       : device_(device),
         device_memory_(device.to_string(), std::make_unique<CudaSource>(device.id, MemoryKind::device),
-                       {.held = options.pool_bytes}),
+                       {.held = options.pool_bytes, .exact = !settings().cuda_pool}),
         pinned_memory_(device.to_string() + " pinned",
                        std::make_unique<CudaSource>(device.id, MemoryKind::pinned)),
         unified_memory_(device.to_string() + " unified",

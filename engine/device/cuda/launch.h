@@ -27,11 +27,10 @@ inline void check(cudaError_t status, const char* what) {
                                    cudaGetErrorName(status));
 }
 
-// Where a kernel runs: blocks, threads a block, bytes of dynamic shared memory a block.
+// Where a kernel runs: blocks, threads a block.
 struct Grid {
   dim3 blocks = 1;
   dim3 threads = 1;
-  size_t shared = 0;
 };
 
 inline constexpr int kThreads = 256;  // of a block, where nothing asks for another number
@@ -53,13 +52,13 @@ void launch(void (*kernel)(P...), const Grid& grid, cudaStream_t stream, A&&... 
   std::apply(
       [&](auto&... value) {
         void* pointers[] = {static_cast<void*>(&value)..., nullptr};
-        check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.blocks, grid.threads, pointers,
-                               grid.shared, stream),
+        check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.blocks, grid.threads, pointers, 0,
+                               stream),
               "the launch of a kernel");
       },
       values);
 #else
-  standin::put_grid(stream, grid.blocks, grid.threads, grid.shared,
+  standin::put_grid(stream, grid.blocks, grid.threads,
                     [kernel, ... value = static_cast<P>(std::forward<A>(given))] { kernel(value...); });
 #endif
 }

@@ -100,6 +100,46 @@ TEST(MemoryPool, BlocksMoveBetweenThreads) {
   EXPECT_LE(pool.stats().reserved, 2 << 20);
 }
 
+// So that tools that watch a source's memory see where each array ends, and who uses one too late.
+TEST(MemoryPool, AnExactPoolAsksItsSourceForEachBlock) {
+  class Source final : public MemorySource {
+   public:
+    explicit Source(std::vector<size_t>& held) : held_(held) {}
+    void* allocate(size_t bytes) noexcept override {
+      held_.push_back(bytes);
+      return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    }
+    void free(void* memory, size_t bytes) noexcept override {
+      std::erase(held_, bytes);
+      std::free(memory);
+    }
+    size_t capacity() const noexcept override { return size_t{1} << 30; }
+    bool on_host() const noexcept override { return false; }
+
+   private:
+    std::vector<size_t>& held_;
+  };
+  std::vector<size_t> held;
+  const auto runtime = make_null_runtime(Device::null(), {});
+  {
+    MemoryPool pool("test", std::make_unique<Source>(held), {.exact = true});
+    void* const first = pool.allocate(1'000'001);
+    void* const second = pool.allocate(7);
+    EXPECT_EQ(held, (std::vector<size_t>{1'000'001, 7}));
+    pool.free(first, 1'000'001);
+    EXPECT_EQ(held, (std::vector<size_t>{7}));
+    const TokenRef token = make_ref<CompletionToken>(*runtime->queue(Lane::compute));
+    pool.free(second, 7, {&token, 1});
+    EXPECT_EQ(held, (std::vector<size_t>{7}));  // the device still uses it
+    std::vector<TokenRef> pending;
+    void* const third = pool.allocate(7, runtime->queue(Lane::compute), pending);
+    EXPECT_NE(third, second);
+    token->complete(nullptr);
+    pool.free(third, 7);
+  }
+  EXPECT_TRUE(held.empty());
+}
+
 TEST(MemoryPool, ABlockWithATokenGoesToItsQueueAtOnceAndElsewhereLater) {
   const auto runtime = make_null_runtime(Device::null(), {});
   DeviceQueue* const compute = runtime->queue(Lane::compute);
