@@ -71,6 +71,12 @@ void Settings::fields(FieldList<Settings>& f) {
   f("bulk_inference", &Settings::bulk_inference,
     "Whether short operators are joined in passes for prediction.");
   f("bulk_train", &Settings::bulk_train, "Whether short operators are joined in training passes.");
+  f("captured_steps", &Settings::captured_steps,
+    "Operators of a bound graph or hybridized block on a GPU that may be one task, captured as a CUDA graph "
+    "at its third run. Fewer let "
+    "gradients reach a store earlier, and 1 captures nothing.")
+      .at_least(1)
+      .at_most(4096);
   f("eliminate_common_expr", &Settings::eliminate_common_expr,
     "Whether bound graphs compute once what equal operators compute from the same; read at each bind.");
   f("fold_norm", &Settings::fold_norm,

@@ -29,6 +29,7 @@ struct Settings {
   int bulk_size = 64;
   bool bulk_inference = true;
   bool bulk_train = true;
+  int captured_steps = 4096;
   bool eliminate_common_expr = true;
   bool fold_norm = true;
   bool choose_layout = true;

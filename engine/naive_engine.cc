@@ -70,9 +70,6 @@ void NaiveEngine::push_async(TaskInfo info, std::span<const Tag> tags, AsyncWork
 }
 
 void NaiveEngine::push_parts(TaskInfo info, std::span<const Tag> tags, PartsWork work) {
-  LOOMIX_CHECK(info.device.is_host(), ValueError,
-               "[engine] a task in parts was pushed to {}; only hosts run such tasks.",
-               info.device.to_string());
   auto entry = make_entry(std::move(info), tags);
   entry->parts = std::move(work);
   enqueue(std::move(entry));
@@ -148,6 +145,7 @@ class NaiveEngine::Parts final : public TaskParts {
  public:
   Parts(NaiveEngine& engine, const Entry& entry) : engine_(engine), entry_(entry) {}
 
+  bool may_run_together() const override { return false; }  // it is the oracle
   bool begin(std::span<const Tag> tags) override {
     begin_ = Trace::now();
     for (const Tag& tag : tags) {
@@ -189,14 +187,6 @@ class NaiveEngine::Parts final : public TaskParts {
   int64_t begin_ = 0;
 };
 
-void NaiveEngine::run_parts(Entry& entry) {
-  RunContext context;
-  context.device = entry.info.device;
-  Parts parts(*this, entry);
-  entry.parts(context, parts);
-  entry.parts.reset();
-}
-
 namespace {
 
 // Waits for what a task put on its queue; the device's error, or null.
@@ -208,6 +198,23 @@ std::exception_ptr finish(DeviceQueue* queue) {
 }
 
 }  // namespace
+
+void NaiveEngine::run_parts(Entry& entry) {
+  RunContext context;
+  context.device = entry.info.device;
+  context.queue = entry.queue;
+  context.stream = context.queue ? context.queue->native() : nullptr;
+  Parts parts(*this, entry);
+  entry.parts(context, parts);
+  entry.parts.reset();
+  std::exception_ptr error = finish(context.queue);
+  if (!error) return;
+  const Ref<Poison> poison = make_ref<Poison>(std::move(error), entry.text());
+  if (!entry.info.may_be_unused) errors_.add(poison);
+  for (auto& [var, bits] : entry.accesses) {
+    if (bits & kWritesData) var->set_poison(poison);
+  }
+}
 
 std::exception_ptr NaiveEngine::invoke(Entry& entry) {
   RunContext context;

@@ -20,6 +20,8 @@ class TaskParts {
   virtual void end(std::span<const Tag> tags, const Describe& describe) noexcept = 0;
   virtual void fail(std::span<const Tag> tags, const Describe& describe,
                     std::exception_ptr error) noexcept = 0;
+  // True: begin() would be for all parts, and no Var needs to be healed. So they may run together as one.
+  virtual bool may_run_together() const = 0;
 
  protected:
   ~TaskParts() = default;
@@ -30,7 +32,7 @@ using PartsWork = InlineFunction<void(RunContext&, TaskParts&), 64>;
 // What engines can do beside Engine.
 class RunsParts {
  public:
-  // Like Engine::push. Throws ValueError for devices that are no hosts.
+  // Like Engine::push. On a device the parts go to its queue one after the other.
   virtual void push_parts(TaskInfo info, std::span<const Tag> tags, PartsWork work) = 0;
 
  protected:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tasks in parts: what a task's run does about errors and the trace, done for each part.
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -11,12 +12,21 @@ namespace loomix::engine {
 
 class ThreadedEngine::Parts final : public TaskParts {
  public:
-  Parts(ThreadedEngine& engine, const Task& task, const ThreadState& state)
+  Parts(ThreadedEngine& engine, Task& task, const ThreadState& state)
       : engine_(engine), task_(task), state_(state), traced_(engine.trace_.enabled()) {}
 
   bool begin(std::span<const Tag> tags) override {
     if (traced_) begin_ = Trace::now();
     return !engine_.looks_for_errors() || !skip(tags);
+  }
+
+  bool may_run_together() const override {
+    if (engine_.poisoned_->vars.load(std::memory_order_relaxed) > 0 ||
+        engine_.dropping_.load(std::memory_order_relaxed))
+      return false;
+    return std::ranges::none_of(task_.accesses(), [&](const AccessNode& node) {
+      return node.reads_data() && engine_.data_poison(node.var());
+    });
   }
 
   void end(std::span<const Tag> tags, const Describe& describe) noexcept override {
@@ -67,7 +77,7 @@ class ThreadedEngine::Parts final : public TaskParts {
   }
 
   void heal(std::span<const Tag> tags) {
-    const bool clears_tokens = engine_.devices_used();
+    const bool clears_tokens = engine_.devices_used() && task_.device.is_host();
     for (const Tag& tag : tags) {
       if (tag.access == Access::write && tag.var->poison_) tag.var->set_poison({});
       if (clears_tokens && tag.access != Access::read) {
@@ -80,22 +90,19 @@ class ThreadedEngine::Parts final : public TaskParts {
   void add_to_trace(const Describe& describe) noexcept {
     try {
       engine_.trace_.add(track_of(task_, state_),
-                         describe.name ? describe.name(describe.context.get()) : "task", "task", begin_,
-                         Trace::now());
+                         describe.name ? describe.name(describe.context.get()) : "task",
+                         task_.device.is_host() ? "task" : "issue", begin_, Trace::now());
     } catch (const std::bad_alloc&) {}  // the trace has one event less
   }
 
   ThreadedEngine& engine_;
-  const Task& task_;
+  Task& task_;
   const ThreadState& state_;
   const bool traced_;
   int64_t begin_ = 0;
 };
 
 void ThreadedEngine::push_parts(TaskInfo info, std::span<const Tag> tags, PartsWork work) {
-  LOOMIX_CHECK(info.device.is_host(), ValueError,
-               "[engine] a task in parts was pushed to {}; only hosts run such tasks.",
-               info.device.to_string());
   ThreadState& state = admission_.this_thread();
   Task* const task = prepare(state, info, tags);
   ::new (&task->parts) PartsWork(std::move(work));

@@ -7,12 +7,19 @@
 #include <vector>
 
 #include "base/device.h"
+#include "base/ref_counted.h"
 #include "engine/device/completion_token.h"
 #include "engine/device/device_traits.h"
 #include "engine/device/memory_pool.h"
 #include "engine/engine.h"
 
 namespace loomix::engine {
+
+// What was put on a queue once, ready to be put there again as one piece.
+class RecordedWork : public RefCounted {
+ public:
+  virtual void launch() = 0;  // on the queue that recorded it, by the worker that issues to it
+};
 
 // An ordered queue of work on a device (a CUDA stream). Calls come from the one worker that issues to it.
 class DeviceQueue {
@@ -27,6 +34,9 @@ class DeviceQueue {
   virtual void copy(void* to, const void* from,
                     size_t bytes) = 0;  // between any two places that the device reaches
   virtual void fill(void* to, unsigned char byte, size_t bytes) = 0;
+  // Records what `issue` puts on the queue instead of doing it. Null if the device cannot, or if some of the work cannot be recorded: then
+  // nothing was done. Meanwhile `issue` may neither wait, nor allocate, nor record tokens.
+  virtual Ref<RecordedWork> record_work(const std::function<void()>& issue) = 0;
 };
 
 // One device: its queues and its memory. Thread-safe.

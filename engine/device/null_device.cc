@@ -51,6 +51,7 @@ class Queue final : public NullQueue {
   void fill(void* to, unsigned char byte, size_t bytes) override {
     enqueue([=] { std::memset(to, byte, bytes); });
   }
+  Ref<RecordedWork> record_work(const std::function<void()>&) override { return {}; }
 
   // On the device's thread.
   void run(InlineFunction<void(), 64>& work) noexcept {

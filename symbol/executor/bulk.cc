@@ -36,6 +36,7 @@ Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<
     }
     bulk->parts_.push_back({&call, part.random_offset, call.describe_task(), std::move(part.poisoned)});
   }
+  bulk->find_stretches();
   bulk->cost_ns_ = static_cast<uint32_t>(std::min<double>(cost, std::numeric_limits<uint32_t>::max()));
   const auto order = [](const engine::Tag& tag) { return std::pair(tag.var, tag.access); };
   std::ranges::sort(bulk->tags_, std::less(), order);
@@ -44,8 +45,26 @@ Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<
   return bulk;
 }
 
-void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random) const {
-  for (const Prepared& part : parts_) {
+void Bulk::find_stretches() {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const bool same = parts_[i].call->issues_the_same();
+    if (stretches_.empty() || stretches_.back().same != same) stretches_.push_back({i, i, same});
+    stretches_.back().end = i + 1;
+  }
+}
+
+void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random) {
+  const bool together = runs_ >= kRunsBefore && task.may_run_together();
+  runs_ += runs_ < kRunsBefore ? 1 : 0;
+  for (Stretch& stretch : stretches_) {
+    if (!together || !launch(stretch, context, task))
+      run_parts(stretch.first, stretch.end, context, task, random);
+  }
+}
+
+void Bulk::run_parts(size_t first, size_t end, engine::RunContext& context, engine::TaskParts& task,
+                     ops::RandomStream random) const {
+  for (const Prepared& part : std::span(parts_).subspan(first, end - first)) {
     const std::span<const engine::Tag> tags = part.call->tags();
     if (!task.begin(tags)) continue;
     for (const NDArray& array : part.poisoned) poison(array, context);
@@ -57,6 +76,36 @@ void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::Random
     }
     task.end(tags, part.describe);
   }
+}
+
+// False if it is not recorded: then nothing was done.
+bool Bulk::launch(Stretch& stretch, engine::RunContext& context, engine::TaskParts& task) const {
+  if (context.queue == nullptr || !stretch.same || stretch.is_refused || stretch.end - stretch.first < 2)
+    return false;
+  const engine::Describe describe{[](const void* bulk) { return bulk_of(bulk).describe(); },
+                                  [](const void*) { return "captured operators"; },
+                                  Ref<RefCounted>(const_cast<Bulk*>(this))};
+  task.begin({});
+  try {
+    if (!stretch.work) {
+      stretch.work = context.queue->record_work([&] {
+        for (size_t i = stretch.first; i < stretch.end; ++i) {
+          for (const NDArray& array : parts_[i].poisoned) poison(array, context);
+          parts_[i].call->run(context, {});
+        }
+      });
+      stretch.is_refused = !stretch.work;
+      if (stretch.is_refused) return false;
+    }
+    stretch.work->launch();
+    task.end({}, describe);
+  } catch (...) {
+    std::vector<engine::Tag> tags;
+    for (size_t i = stretch.first; i < stretch.end; ++i)
+      tags.insert(tags.end(), parts_[i].call->tags().begin(), parts_[i].call->tags().end());
+    task.fail(tags, describe, std::current_exception());
+  }
+  return true;
 }
 
 void Bulk::push(ops::RandomStream random) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/device/device_runtime.h"
 #include "engine/task_parts.h"
 #include "symbol/executor/op_call.h"
 
@@ -12,8 +13,9 @@ namespace loomix {
 // Fills the memory of a dense array with 0xFF bytes, within a task on its device.
 void poison(const NDArray& array, engine::RunContext& context);
 
-// Calls on one host device that the engine runs one after the other as one task. Errors, traces and times are those of the calls,
-// as if each were pushed by itself.
+// Calls on one device that the engine runs one after the other as one task. Errors, traces and times are those of the calls, as if each
+// were pushed by itself; but that a device which records work gets stretches of calls as one piece from the third run on. In the first
+// runs libraries make their handles and choose algorithms, which cannot be recorded.
 class Bulk final : public RefCounted {
  public:
   struct Part {
@@ -29,7 +31,20 @@ class Bulk final : public RefCounted {
 
  private:
   Bulk() = default;
-  void run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random) const;
+  // Neighbours among the calls. `same`: they put the same work on their queue in each run.
+  struct Stretch {
+    size_t first, end;
+    bool same;
+    bool is_refused = false;  // the device cannot record it
+    Ref<engine::RecordedWork> work = {};
+  };
+  static constexpr int kRunsBefore = 2;
+
+  void find_stretches();
+  void run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random);
+  void run_parts(size_t first, size_t end, engine::RunContext& context, engine::TaskParts& task,
+                 ops::RandomStream random) const;
+  bool launch(Stretch& stretch, engine::RunContext& context, engine::TaskParts& task) const;
   std::string describe() const;
 
   struct Prepared {
@@ -39,7 +54,9 @@ class Bulk final : public RefCounted {
     std::vector<NDArray> poisoned;
   };
   std::vector<Prepared> parts_;
-  std::vector<engine::Tag> tags_;  // of all calls, sorted by Var
+  std::vector<engine::Tag> tags_;   // of all calls, sorted by Var
+  std::vector<Stretch> stretches_;  // these, and the runs: of the one worker that issues to the device
+  int runs_ = 0;
   engine::RunsParts* engine_ = nullptr;
   Device device_;
   uint32_t cost_ns_ = 0;

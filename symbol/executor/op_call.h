@@ -51,6 +51,14 @@ class OpCall final : public RefCounted {
   bool may_join() const noexcept {
     return choice_.kernel->run && device_.is_host() && max_cores_ == 1 && !op_->data_dependent;
   }
+  // May share a device's task with its neighbours: its run does no more than put work on the queue.
+  bool only_issues() const noexcept {
+    return choice_.kernel->run && !device_.is_host() && !runs_on_host_ && !op_->data_dependent;
+  }
+  // And that work is the same in each run, with the same memory.
+  bool issues_the_same() const noexcept {
+    return only_issues() && random_numbers_ == 0 && scratch_pool_ == nullptr;
+  }
   void run(engine::RunContext& context, ops::RandomStream random) const;
   std::span<const engine::Tag> tags() const noexcept { return tags_.tags(); }
   engine::Describe describe_task() const;

@@ -269,9 +269,14 @@ void Program::replace(ValueRef value, const NDArray& array) {
     if (view != bound && plan_.root[view] == bound) arrays_[view] = view_of(array, view);
   }
   arrays_[bound] = array;
-  for (uint32_t step : users_[bound]) {
-    steps_[step].outdated = true;
-    units_[steps_[step].unit].outdated = true;
+  for (const uint32_t i : users_[bound]) {
+    Step& step = steps_[i];
+    Unit& unit = units_[step.unit];
+    step.outdated = true;
+    unit.outdated = true;
+    if (step.is_loose || !records_work(step.node)) continue;
+    step.is_loose = true;
+    units_changed_ = units_changed_ || unit.end - unit.first > 1;
   }
 }
 
@@ -446,6 +451,7 @@ void Program::run_forward(const RandomRun* replay) {
                      ? (*replay)[i]
                      : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
   }
+  if (std::exchange(units_changed_, false)) make_units();
   push_gate();
   for (size_t i = 0; i < first_backward_unit_; ++i) push(units_[i], !replay);
   end_segment(0);

@@ -25,6 +25,8 @@ struct PlanOptions {
   bool fuse = true;           // elementwise operators into one pass over memory
   // Short operators that may be one task of the engine: in passes for prediction, and in training. 1: none are joined.
   int bulk_inference = 64, bulk_forward = 64, bulk_backward = 64;
+  int captured =
+      4096;  // operators on a device that may be one task, which is recorded and launched as one piece; 1: each is a task
   double recompute_share = 0.01;  // of a pass's time, for what gradients then need not keep
   int64_t memory_budget = 0;      // bytes that the plan may take, at the price of recomputing; 0: any
   bool own_memory = false;        // every value in memory of its own: for monitors that look at values later
@@ -98,11 +100,12 @@ class Program final : public RefCounted {
     Ref<OpCall> call;        // none: a transfer between devices
     int from = -1, to = -1;  // of a transfer: values
     std::vector<engine::Var*> order = {};
-    bool outdated = false;                 // an array was replaced since the call was made
-    uint32_t unit = 0;                     // in units_
-    bool on_one_core = false;              // though it could use several
-    size_t random_device = 0;              // in random_devices_
-    uint64_t random_offset = 0;            // of its numbers, in those of the run on its device
+    bool outdated = false;       // an array was replaced since the call was made
+    bool is_loose = false;       // arrays of it are replaced, so that it must not be part of what is recorded
+    uint32_t unit = 0;           // in units_
+    bool on_one_core = false;    // though it could use several
+    size_t random_device = 0;    // in random_devices_
+    uint64_t random_offset = 0;  // of its numbers, in those of the run on its device
     std::vector<engine::Tag> poison_tags;  // of the poisoning task before it, if any
     std::vector<NDArray> poisoned;
   };
@@ -116,6 +119,7 @@ class Program final : public RefCounted {
   };
   void make_steps();
   void make_units();
+  bool records_work(NodeId id) const;
   void make_bulk(Unit& unit) const;
   std::vector<engine::Var*> planned_vars() const;
   void find_own_vars();
@@ -165,6 +169,7 @@ class Program final : public RefCounted {
   size_t first_backward_ = 0;  // in steps_
   std::vector<Unit> units_;    // all steps, in their order
   size_t first_backward_unit_ = 0;
+  bool units_changed_ = false;            // steps became loose: units are made anew before the next run
   std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes
   ArenaBlock::Vars ends_[2];              // what must be through before the arena is free, after each segment
   std::vector<engine::Tag> own_gate_[2];  // gate after a run of this program that ended with that segment

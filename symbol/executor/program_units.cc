@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/device/device_runtime.h"
 #include "symbol/executor/program.h"
 #include "symbol/executor/schedule.h"
 
@@ -22,7 +23,13 @@ std::vector<engine::Var*> Program::planned_vars() const {
   return vars;
 }
 
+bool Program::records_work(NodeId id) const {
+  return runtime_.engine().device(devices_[id]).traits().records_work;
+}
+
+// Of a pass that ran before, the gate of the next one waits for all; so units may change between two passes.
 void Program::make_units() {
+  units_.clear();
   std::vector<ScheduledStep> scheduled;
   const std::vector<engine::Var*> planned = planned_vars();
   const auto leaves = [&](const engine::Tag& tag) {
@@ -37,10 +44,12 @@ void Program::make_units() {
     entry.cost_ns = call.cost_ns();
     entry.cores = call.max_cores();
     entry.may_join = call.may_join();
+    entry.issues = call.only_issues() && !step.is_loose && records_work(step.node);
     entry.leaves = std::ranges::any_of(entry.tags, leaves);
   }
   const auto add = [&](size_t begin, size_t end, int most) {
-    for (const uint32_t size : group_steps(std::span(scheduled).subspan(begin, end - begin), most)) {
+    const MostSteps both{.short_ones = most, .issued = options_.captured};
+    for (const uint32_t size : group_steps(std::span(scheduled).subspan(begin, end - begin), both)) {
       const auto first = static_cast<uint32_t>(begin);
       begin += size;
       for (uint32_t i = first; i < begin; ++i) steps_[i].unit = static_cast<uint32_t>(units_.size());
@@ -53,7 +62,9 @@ void Program::make_units() {
   find_own_vars();
   for (Unit& unit : units_) {
     if (unit.end - unit.first == 1) continue;
-    make_bulk(unit);
+    const auto steps = std::span(steps_).subspan(unit.first, unit.end - unit.first);
+    unit.outdated = std::ranges::any_of(steps, [](const Step& step) { return step.outdated; });
+    if (!unit.outdated) make_bulk(unit);
     const auto at = std::ranges::find(random_devices_, devices_[steps_[unit.first].node]);
     if (at != random_devices_.end()) unit.random_device = static_cast<size_t>(at - random_devices_.begin());
   }

@@ -15,7 +15,7 @@ constexpr double kMostDelayNs = 1'000;
 // Follows the steps in their order, with the times at which each Var's accesses would end if there were cores without number.
 class Grouper {
  public:
-  explicit Grouper(int most) : most_(static_cast<size_t>(std::max(most, 1))) {}
+  explicit Grouper(MostSteps most) : most_(most) {}
 
   void add(const ScheduledStep& step) {
     if (!open_.empty() && !joins(step)) close();
@@ -40,8 +40,11 @@ class Grouper {
 
   bool joins(const ScheduledStep& step) {
     const ScheduledStep& last = *open_.back();
-    if (open_.size() >= most_ || !step.may_join || !last.may_join || last.leaves) return false;
-    if (!(step.device == last.device) || step.cost_ns > kMostOfOneNs) return false;
+    const auto size = static_cast<int>(open_.size());
+    if (!(step.device == last.device)) return false;
+    if (step.issues && last.issues) return size < most_.issued;
+    if (size >= most_.short_ones || !step.may_join || !last.may_join || last.leaves) return false;
+    if (step.cost_ns > kMostOfOneNs) return false;
     if (last.cost_ns > kMostOfOneNs || cost_ns_ + step.cost_ns > kMostOfTaskNs) return false;
     if (step.cost_ns > kTinyNs && !reads_last(step)) return false;
     return ready_ns(step) <= start_ns_ + kMostDelayNs;
@@ -81,7 +84,7 @@ class Grouper {
     start_ns_ = cost_ns_ = 0;
   }
 
-  const size_t most_;
+  const MostSteps most_;
   std::unordered_map<const engine::Var*, VarTimes> vars_;
   std::vector<const ScheduledStep*> open_;
   double start_ns_ = 0, cost_ns_ = 0;  // of the open task
@@ -90,7 +93,7 @@ class Grouper {
 
 }  // namespace
 
-std::vector<uint32_t> group_steps(std::span<const ScheduledStep> steps, int most) {
+std::vector<uint32_t> group_steps(std::span<const ScheduledStep> steps, MostSteps most) {
   Grouper grouper(most);
   for (const ScheduledStep& step : steps) grouper.add(step);
   return grouper.finish();

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bound graphs on GPUs: what passes make of them there, and graphs over several devices."""
 
+import os
+import subprocess
+import sys
+
 import loomix as mx
 import numpy as np
 import pytest
@@ -103,3 +107,153 @@ def test_each_device_of_a_graph_has_one_arena():
     bound.forward(is_train=True)
     devices = [str(arena.device) for arena in bound.explain().arenas]
     assert sorted(devices) == ["cpu(0)", "gpu(0)", "gpu(1)"]
+
+
+# The rest: graphs that are captured at their third run.
+
+
+def trained(net, ctx, given, steps, seed=4):
+    """What each of some passes with gradients gives, each with other data."""
+    mx.random.seed(seed, ctx=ctx)
+    bound = bound_on(
+        net, ctx, given, args_grad={n: mx.nd.zeros(given[n].shape, ctx=ctx) for n in net.list_arguments()}
+    )
+    rng = np.random.RandomState(8)
+    results = []
+    for _ in range(steps):
+        bound.arg_dict["data"][:] = rng.uniform(-1, 1, given["data"].shape)
+        bound.forward(is_train=True)
+        bound.backward(mx.nd.array(rng.uniform(-1, 1, bound.outputs[0].shape), ctx=ctx))
+        results.append(
+            [bound.outputs[0].asnumpy()]
+            + [bound.grad_dict[n].asnumpy() for n in net.list_arguments()]
+            + [bound.aux_dict[n].asnumpy() for n in net.list_auxiliary_states()]
+        )
+    return results
+
+
+def same(got, want):
+    for g, w in zip(got, want):
+        for a, b in zip(g, w):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+def names_of_tasks(run, folder):
+    file = folder / "trace.json"
+    mx.profiler.set_config(profile_all=True, filename=str(file))
+    mx.profiler.set_state("run")
+    run()
+    mx.nd.waitall()
+    mx.profiler.set_state("stop")
+    mx.profiler.dump()
+    return file.read_text()
+
+
+def test_captured_passes_compute_what_others_do(tmp_path):
+    net = small_net()
+    given = values_for(net, data=(2, 3, 6, 6))
+    text = names_of_tasks(
+        lambda: same(trained(net, GPU, given, 6), trained(net, mx.cpu(), given, 6)), tmp_path
+    )
+    assert "captured operators" in text
+
+
+def test_two_runs_capture_nothing(tmp_path):
+    net = small_net()
+    given = values_for(net, data=(2, 3, 6, 6))
+    assert "captured operators" not in names_of_tasks(lambda: trained(net, GPU, given, 2), tmp_path)
+
+
+def test_random_numbers_differ_from_run_to_run_of_a_captured_graph():
+    x = mx.sym.relu(mx.sym.Variable("data") * 2) + 1
+    net = mx.sym.tanh(mx.sym.sin(mx.sym.Dropout(x, p=0.5)) * 3) * 2
+    given = {"data": np.ones((5, 40))}
+    on_gpu, on_cpu = (trained(net, ctx, given, 6) for ctx in (GPU, mx.cpu()))
+    same(on_gpu, on_cpu)
+    assert len({(outputs[0] == 0).tobytes() for outputs in on_gpu}) == 6
+
+
+def losses_of_a_trained_block(ctx):
+    rng = np.random.RandomState(9)
+    block = mx.gluon.nn.HybridSequential()
+    for _ in range(4):
+        block.add(mx.gluon.nn.Dense(6, activation="tanh", in_units=6))
+    block.initialize(ctx=ctx)
+    for parameter in block.collect_params().values():
+        parameter.set_data(mx.nd.array(rng.uniform(-1, 1, parameter.shape), ctx=ctx))
+    block.hybridize()
+    trainer = mx.gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.05})
+    losses = []
+    for _ in range(8):
+        data = mx.nd.array(rng.uniform(-1, 1, (3, 6)), ctx=ctx)
+        with mx.autograd.record():
+            loss = (block(data) ** 2).sum()
+        loss.backward()
+        trainer.step(3)
+        losses.append(loss.asscalar())
+    return losses
+
+
+def test_hybridized_blocks_are_captured_but_for_what_touches_new_arrays(tmp_path):
+    results = []
+    text = names_of_tasks(lambda: results.append(losses_of_a_trained_block(GPU)), tmp_path)
+    assert "captured operators" in text
+    np.testing.assert_allclose(results[0], losses_of_a_trained_block(mx.cpu()), rtol=1e-4)
+
+
+def test_errors_show_in_captured_graphs_as_in_others():
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    net = mx.sym.tanh(mx.sym.sin(a * 2)) + mx.sym.exp(mx.sym.cos(b))
+    alone = mx.sym.Group([net, mx.sym.tanh(mx.sym.sin(b))])
+    bound = alone.bind(GPU, {n: mx.nd.ones((3,), ctx=GPU) for n in "ab"})
+    for _ in range(4):
+        bound.forward()
+    want = [y.asnumpy() for y in bound.outputs]
+    wrong = mx.nd.take(mx.nd.ones((2,), ctx=GPU), mx.nd.array([5, 5, 5], ctx=GPU), mode="raise")
+    wrong.copyto(bound.arg_dict["a"])
+    bound.forward()
+    with pytest.raises(mx.MXNetError, match="take"):
+        bound.outputs[0].asnumpy()
+    np.testing.assert_array_equal(bound.outputs[1].asnumpy(), want[1])
+    bound.arg_dict["a"][:] = 1
+    bound.forward()
+    np.testing.assert_array_equal(bound.outputs[0].asnumpy(), want[0])
+
+
+def test_graphs_over_several_devices_are_captured_in_pieces(tmp_path):
+    if mx.context.num_gpus() < 2:
+        pytest.skip("one GPU")
+    x = mx.sym.Variable("data")
+    for group in ("a", "b", "a"):
+        with mx.AttrScope(ctx_group=group):
+            x = mx.sym.tanh(mx.sym.sin(x) * 2)
+    given = np.random.RandomState(2).uniform(-1, 1, (4, 5))
+    bound = x.simple_bind(GPU, group2ctx={"a": mx.gpu(0), "b": mx.gpu(1)}, data=given.shape, grad_req="null")
+    want = x.simple_bind(mx.cpu(), data=given.shape, grad_req="null")
+
+    def run():
+        for i in range(6):
+            got, expected = (
+                b.forward(data=mx.nd.array(given + i, ctx=mx.cpu()))[0].asnumpy() for b in (bound, want)
+            )
+            np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+    assert "captured operators" in names_of_tasks(run, tmp_path)
+
+
+def test_nothing_is_captured_where_that_is_asked_for(tmp_path):
+    file = tmp_path / "trace.json"
+    program = f"""
+import loomix as mx
+bound = mx.sym.tanh(mx.sym.sin(mx.sym.Variable("x"))).bind(mx.gpu(0), {{"x": mx.nd.ones((3,), ctx=mx.gpu(0))}})
+mx.profiler.set_config(profile_all=True, filename={str(file)!r})
+mx.profiler.set_state("run")
+for _ in range(5):
+    bound.forward()
+mx.nd.waitall()
+mx.profiler.dump()
+"""
+    for steps, captures in (("1", False), ("2", True)):
+        environment = {**os.environ, "LOOMIX_CAPTURED_STEPS": steps}
+        subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+        assert ("captured operators" in file.read_text()) == captures

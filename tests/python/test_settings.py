@@ -66,6 +66,7 @@ ELSEWHERE = {
     "KV_LATE_DEADLINE": ("tests/python/test_dist_late.py", "LOOMIX_KV_LATE_DEADLINE"),
     "DEVICE_FALLBACK": ("tests/python/test_gpu_operators.py", "LOOMIX_DEVICE_FALLBACK"),
     "CUDA_LIBRARY": (".ci/run", "LOOMIX_CUDA_LIBRARY"),
+    "CAPTURED_STEPS": ("tests/python/test_gpu_graphs.py", "LOOMIX_CAPTURED_STEPS"),
     "CUDA_POOL": (".ci/long", "LOOMIX_CUDA_POOL"),
     "CUDA_DOT_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_DOT_TF32"),
     "CUDA_CONV_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_CONV_TF32"),

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -44,6 +45,8 @@ std::string reason;
 std::mutex streams_mutex;
 std::set<cudaStream_t> streams;  // that were made and not destroyed
 
+std::atomic<int> captures{0};  // going on
+
 bool is_alive(cudaStream_t stream) {
   const std::lock_guard lock(streams_mutex);
   return streams.contains(stream);
@@ -57,6 +60,14 @@ struct CUevent_st {
   const std::shared_ptr<Marks> marks = std::make_shared<Marks>();
 };
 
+// Works that were captured, in their order.
+struct CUgraph_st {
+  std::vector<std::function<void()>> works;
+};
+struct CUgraphExec_st {
+  std::vector<std::function<void()>> works;
+};
+
 struct CUstream_st {
   std::mutex mutex;
   std::condition_variable changed;
@@ -64,9 +75,17 @@ struct CUstream_st {
   bool stopping = false;
   std::thread thread{[this] { play(); }};
 
+  std::unique_ptr<CUgraph_st> captured = {};  // while what is put here is captured
+  std::thread::id capturer = {};
+  bool broken = false;  // something was done meanwhile that a capture forbids
+
   void put(std::function<void()> item) {
     {
       const std::lock_guard lock(mutex);
+      if (captured) {
+        if (std::this_thread::get_id() != capturer) broken = true;
+        return captured->works.push_back(std::move(item));
+      }
       work.push_back(std::move(item));
     }
     changed.notify_one();
@@ -84,6 +103,23 @@ struct CUstream_st {
     }
   }
 };
+
+namespace {
+
+// For calls that a thread must not make while it captures, nor anybody on a stream that is captured: ends the capture as a failure.
+bool forbidden(cudaStream_t on = nullptr) {
+  if (captures.load() == 0) return false;
+  bool found = false;
+  const std::lock_guard lock(streams_mutex);
+  for (CUstream_st* const stream : streams) {
+    const std::lock_guard own(stream->mutex);
+    if (!stream->captured || (stream->capturer != std::this_thread::get_id() && stream != on)) continue;
+    stream->broken = found = true;
+  }
+  return found;
+}
+
+}  // namespace
 
 namespace loomix::standin {
 
@@ -137,7 +173,45 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   }
   return cudaSuccess;
 }
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  const std::lock_guard lock(stream->mutex);
+  if (stream->captured) return cudaErrorIllegalState;
+  stream->captured = std::make_unique<CUgraph_st>();
+  stream->capturer = std::this_thread::get_id();
+  stream->broken = false;
+  captures.fetch_add(1);
+  return status();
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const std::lock_guard lock(stream->mutex);
+  *graph = nullptr;
+  if (!stream->captured) return cudaErrorIllegalState;
+  captures.fetch_sub(1);
+  const std::unique_ptr<CUgraph_st> made = std::move(stream->captured);
+  if (stream->broken) return cudaErrorStreamCaptureInvalidated;
+  *graph = new CUgraph_st(*made);
+  return status();
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsigned long long) {
+  *ready = new CUgraphExec_st{graph->works};
+  return status();
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  put_on(stream, [graph] {
+    for (const auto& work : graph->works) work();
+  });
+  return status();
+}
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (forbidden(stream)) return cudaErrorStreamCaptureUnsupported;
   Marks marks;
   put_on(stream, [&] {
     const std::lock_guard lock(marks.mutex);
@@ -170,6 +244,7 @@ cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  if (forbidden()) return cudaErrorStreamCaptureUnsupported;
   if (posix_memalign(memory, 256, bytes) != 0) return cudaErrorMemoryAllocation;
   std::memset(*memory, 0xff, bytes);  // nobody may count on zeros
   return cudaSuccess;
@@ -177,6 +252,7 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
 cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned) { return cudaMalloc(memory, bytes); }
 cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) { return cudaMalloc(memory, bytes); }
 cudaError_t cudaFree(void* memory) {
+  if (forbidden()) return cudaErrorStreamCaptureUnsupported;
   std::free(memory);
   return cudaSuccess;
 }
@@ -248,10 +324,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (forbidden()) return cudaErrorStreamCaptureUnsupported;
   const std::lock_guard lock(event->marks->mutex);
   return event->marks->reached >= event->marks->recorded ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (forbidden()) return cudaErrorStreamCaptureUnsupported;
   uint64_t mark = 0;
   {
     const std::lock_guard lock(event->marks->mutex);

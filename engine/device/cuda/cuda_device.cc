@@ -6,7 +6,10 @@
 // order, as their events happen: it looks for kPollTime, then sleeps in the driver. Workers issue and move on, and none of them
 // waits. Successors on other streams wait by cudaStreamWaitEvent. Events are kept for reuse. The mutex guards the tokens that are not
 // done, the recorded events, and those that are free.
+//
+// Work is recorded by capturing the stream, with the mutex held: else another thread could put an event into what is recorded.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -86,6 +89,7 @@ class CudaQueue final : public DeviceQueue {
       check(cudaStreamWaitEvent(stream_, covering.event, 0), "cudaStreamWaitEvent");
   }
   TokenRef record() override {
+    LOOMIX_INTERNAL_CHECK(recorder_.load(std::memory_order_relaxed) != std::this_thread::get_id());
     const std::lock_guard lock(mutex_);
     Ref<CudaToken> token = make_ref<CudaToken>(*this, ++issued_);
     pending_.push_back(token);
@@ -98,6 +102,7 @@ class CudaQueue final : public DeviceQueue {
   void fill(void* to, unsigned char byte, size_t bytes) override {
     check(cudaMemsetAsync(to, byte, bytes, stream_), "cudaMemsetAsync");
   }
+  Ref<RecordedWork> record_work(const std::function<void()>& issue) override;
   // Sees to it that the token of this number will be completed.
   void watch(uint64_t number) {
     const std::lock_guard lock(mutex_);
@@ -190,8 +195,47 @@ class CudaQueue final : public DeviceQueue {
   uint64_t covered_ = 0;    // by events
   uint64_t completed_ = 0;  // whose events have happened
   bool stopping_ = false;
+  std::atomic<std::thread::id> recorder_{};  // the thread that records work
   std::thread thread_;
 };
+
+// A graph that was captured from a queue's stream. It is destroyed when its last launch is done.
+class CudaGraph final : public RecordedWork {
+ public:
+  CudaGraph(CudaQueue& queue, cudaGraphExec_t graph) noexcept : queue_(queue), graph_(graph) {}
+  ~CudaGraph() override {
+    const auto destroy = [graph = graph_] { cudaGraphExecDestroy(graph); };
+    if (!queue_.record()->subscribe(destroy)) destroy();
+  }
+  void launch() override {
+    check(cudaGraphLaunch(graph_, static_cast<cudaStream_t>(queue_.native())), "cudaGraphLaunch");
+  }
+
+ private:
+  CudaQueue& queue_;
+  const cudaGraphExec_t graph_;
+};
+
+Ref<RecordedWork> CudaQueue::record_work(const std::function<void()>& issue) {
+  const std::lock_guard lock(mutex_);
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  recorder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  bool issued = true;
+  try {
+    issue();
+  } catch (...) {
+    issued =
+        false;  // whoever asked does the work as usual then, which fails again if capturing was not the reason
+  }
+  recorder_.store({}, std::memory_order_relaxed);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  cudaError_t status = cudaStreamEndCapture(stream_, &graph);
+  if (issued && status == cudaSuccess) status = cudaGraphInstantiate(&ready, graph, 0);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  if (status != cudaSuccess) cudaGetLastError();  // it was the capture's; later calls must not see it
+  return ready == nullptr ? Ref<RecordedWork>() : make_ref<CudaGraph>(*this, ready);
+}
 
 void CudaToken::watch() { static_cast<CudaQueue&>(queue()).watch(number); }
 
@@ -246,7 +290,7 @@ class CudaRuntime final : public DeviceRuntime {
   Device device() const override { return device_; }
   // A card of today moves some hundred times the bytes that one core does; the pass that recomputes needs no more than that.
   DeviceTraits traits() const noexcept override {
-    return {.alignment = 256, .speed = 200, .launch_ns = 2500};
+    return {.records_work = true, .alignment = 256, .speed = 200, .launch_ns = 2500};
   }
   DeviceQueue* queue(Lane lane) override {
     const std::lock_guard lock(mutex_);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks in parts: each part has errors and an entry in the trace as if it were a task.
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "engine/device/null_device.h"
 #include "engine/task_parts.h"
 #include "engine/trace.h"
 
@@ -134,9 +137,37 @@ TEST_P(PartsTest, TheTraceHasTheParts) {
   EXPECT_THAT(engine_->trace().to_json(), AllOf(HasSubstr("first"), HasSubstr("second")));
 }
 
-TEST_P(PartsTest, OnlyOnHosts) {
-  EXPECT_THROW(parts_of(*engine_).push_parts({.device = Device::null(0)}, {}, [](RunContext&, TaskParts&) {}),
-               ValueError);
+TEST_P(PartsTest, OnADeviceTheyAreThroughWhenItsQueueIs) {
+  const VarRef first = engine_->new_var(), second = engine_->new_var();
+  const Tag tags[] = {{first.get(), Access::write}, {second.get(), Access::write}};
+  std::vector<int> order;
+  parts_of(*engine_).push_parts({.device = Device::null(0)}, tags, [&](RunContext& context, TaskParts& task) {
+    for (int i = 0; i < 2; ++i) {
+      const std::span<const Tag> own(&tags[i], 1);
+      ASSERT_TRUE(task.begin(own));
+      static_cast<NullQueue*>(context.queue)->enqueue([&order, i] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        order.push_back(i);
+      });
+      task.end(own, {});
+    }
+  });
+  engine_->wait(*second);
+  EXPECT_EQ(order, (std::vector<int>{0, 1}));
+}
+
+TEST_P(PartsTest, OnADeviceOneFailsAlone) {
+  const VarRef wrong = engine_->new_var(), right = engine_->new_var();
+  const Tag tags[] = {{wrong.get(), Access::write}, {right.get(), Access::write}};
+  parts_of(*engine_).push_parts({.device = Device::null(0)}, tags, [&](RunContext&, TaskParts& task) {
+    EXPECT_TRUE(task.begin({&tags[0], 1}));
+    task.fail({&tags[0], 1}, {}, std::make_exception_ptr(ValueError("wrong")));
+    EXPECT_TRUE(task.begin({&tags[1], 1}));
+    task.end({&tags[1], 1}, {});
+    EXPECT_FALSE(task.may_run_together());
+  });
+  EXPECT_NO_THROW(engine_->wait(*right));
+  EXPECT_THROW(engine_->wait(*wrong), ValueError);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class ScheduleTest : public ::testing::Test {
     step.may_join = true;
     return step;
   }
-  std::vector<uint32_t> group(int most = 64) const { return group_steps(steps_, most); }
+  std::vector<uint32_t> group(int most = 64) const { return group_steps(steps_, {.short_ones = most}); }
 
   engine::VarRef vars_[80];
   std::deque<std::vector<engine::Tag>> tags_;

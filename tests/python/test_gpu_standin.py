@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stand-in for CUDA's runtime (tests/standin/) refuses what a device refuses, and captures what it captures."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+STANDIN = os.environ.get("LOOMIX_CUDA_LIBRARY", "")
+pytestmark = pytest.mark.skipif("standin" not in STANDIN, reason="no stand-in for a GPU")
+
+START = """
+import ctypes, os
+import loomix as mx
+mx.nd.ones((1,), ctx=mx.gpu(0)).wait_to_read()
+cuda = ctypes.CDLL(os.environ["LOOMIX_CUDA_LIBRARY"])
+LAUNCH_FAILURE, UNSUPPORTED, INVALIDATED = 719, 900, 901
+stream, graph, ready = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+memory = ctypes.create_string_buffer(b"-" * 8)
+def fill(value, at=0, bytes=8):
+    return cuda.cudaMemsetAsync(ctypes.byref(memory, at), value, ctypes.c_size_t(bytes), stream)
+assert cuda.cudaStreamCreateWithPriority(ctypes.byref(stream), 0, 0) == 0
+"""
+
+
+def check(program):
+    done = subprocess.run([sys.executable, "-c", START + program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_destroyed_stream_takes_no_work():
+    check("""
+assert fill(65) == 0 and cuda.cudaStreamDestroy(stream) == 0
+assert memory.raw[:8] == b"A" * 8
+assert fill(66) == LAUNCH_FAILURE
+os._exit(0)
+""")
+
+
+def test_what_is_captured_is_done_when_it_is_launched_each_time():
+    check("""
+assert cuda.cudaStreamBeginCapture(stream, 1) == 0
+assert fill(65) == 0 and fill(66, at=4, bytes=2) == 0
+assert cuda.cudaStreamEndCapture(stream, ctypes.byref(graph)) == 0
+assert cuda.cudaGraphInstantiate(ctypes.byref(ready), graph, ctypes.c_ulonglong(0)) == 0
+assert cuda.cudaGraphDestroy(graph) == 0
+assert cuda.cudaStreamSynchronize(stream) == 0 and memory.raw[:8] == b"-" * 8
+for _ in range(2):
+    assert fill(67) == 0 and cuda.cudaGraphLaunch(ready, stream) == 0
+    assert cuda.cudaStreamSynchronize(stream) == 0 and memory.raw[:8] == b"AAAABBAA"
+assert cuda.cudaGraphExecDestroy(ready) == 0
+""")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "cudaStreamSynchronize(stream)",
+        "cudaMalloc(ctypes.byref(ready), ctypes.c_size_t(8))",
+        "cudaFree(None)",
+    ],
+)
+def test_waiting_and_allocating_end_a_capture(call):
+    check(f"""
+assert cuda.cudaStreamBeginCapture(stream, 1) == 0
+assert fill(65) == 0 and cuda.{call} == UNSUPPORTED
+assert cuda.cudaStreamEndCapture(stream, ctypes.byref(graph)) == INVALIDATED and not graph
+assert fill(66) == 0 and cuda.cudaStreamSynchronize(stream) == 0 and memory.raw[:8] == b"B" * 8
+""")
