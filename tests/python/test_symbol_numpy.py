@@ -271,3 +271,16 @@ def test_functions_of_arrays_send_symbols_elsewhere():
     ):
         with pytest.raises(TypeError, match="mx.sym.np has the functions on symbols"):
             call()
+
+
+def test_groups_of_devices():
+    with mx.AttrScope(ctx_group="one"):
+        first = mx.sym.np.matmul(variable(), variable("w"))
+    with mx.AttrScope(ctx_group="two"):
+        made = mx.sym.np.tanh(first)
+    assert made.attr("ctx_group") == "two"
+    expanded = made.expanded({"x": (2, 3), "w": (3, 4)}, {}).attr_dict()
+    groups = {value["__ctx_group__"] for key, value in expanded.items() if key not in ("x", "w")}
+    assert groups == {"one", "two"}
+    run = made.simple_bind(mx.cpu(), group2ctx={"one": mx.cpu(1), "two": mx.cpu(2)}, x=(2, 3), w=(3, 4))
+    assert run.forward()[0].context == mx.cpu(2)

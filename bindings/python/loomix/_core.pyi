@@ -201,7 +201,8 @@ class SymbolHandle:
         shapes: Pairs,
         dtypes: Pairs,
         expand: Callable[
-            [str, str, dict[str, str], list[tuple[SymbolHandle, Shape, type[np.generic]]]], list[SymbolHandle]
+            [str, str, dict[str, str], list[tuple[SymbolHandle, Shape, type[np.generic]]]],
+            list[tuple[SymbolHandle, Shape, Any]],
         ],
         /,
     ) -> SymbolHandle: ...

@@ -18,14 +18,14 @@ bool has_late_nodes(const Symbol& symbol);
 Symbol late_node(std::string op, std::string name, const TextPairs& attrs, const std::vector<Symbol>& inputs,
                  int outputs);
 
-struct LateInput {
-  Symbol symbol;
+struct KnownSymbol {
+  Symbol symbol;  // one output
   Shape shape;
   DType dtype;
 };
 // What computes the outputs of a late node.
 using ExpandNode =
-    std::function<std::vector<Symbol>(const SymbolNode& node, const std::vector<LateInput>& inputs)>;
+    std::function<std::vector<KnownSymbol>(const SymbolNode& node, const std::vector<KnownSymbol>& inputs)>;
 
 // A copy in which the late nodes whose inputs are known are replaced. Types that do not follow count as float32.
 Symbol expand_late_nodes(const Symbol& symbol, const std::vector<std::pair<std::string, Shape>>& shapes,

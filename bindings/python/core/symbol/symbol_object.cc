@@ -108,7 +108,7 @@ Symbol compose_control_flow(const std::string& op, const std::vector<Symbol>& su
   return Symbol::create(operators(), op, to_text_pairs(attrs.ptr(), op.c_str()), named, name, subgraphs);
 }
 
-// `expand(op, name, attributes, inputs)` gives the symbols for a late node; an input is (symbol, shape, type).
+// `expand(op, name, attributes, inputs)` gives the outputs of a late node; they and the inputs are (symbol, shape, type).
 Symbol expand_late(const Symbol& symbol, const std::vector<std::pair<std::string, py::object>>& known_shapes,
                    const std::vector<std::pair<std::string, py::object>>& known_types,
                    const py::object& expand) {
@@ -119,15 +119,21 @@ Symbol expand_late(const Symbol& symbol, const std::vector<std::pair<std::string
   for (const auto& [name, dtype] : known_types)
     dtypes.emplace_back(name, to_dtype(dtype.ptr(), "infer_type"));
   return expand_late_nodes(
-      symbol, shapes, dtypes, [&](const SymbolNode& node, const std::vector<LateInput>& inputs) {
+      symbol, shapes, dtypes, [&](const SymbolNode& node, const std::vector<KnownSymbol>& inputs) {
         py::dict attrs;
         for (const auto& [key, value] : node.dict) attrs[py::str(key)] = value;
         py::list given;
-        for (const LateInput& input : inputs) {
+        for (const KnownSymbol& input : inputs) {
           given.append(py::make_tuple(input.symbol, shape_object(input.shape, ShapeRule::numpy),
                                       py::reinterpret_borrow<py::object>(dtype_class(input.dtype))));
         }
-        return expand(node.unknown_op, node.name, attrs, given).cast<std::vector<Symbol>>();
+        std::vector<KnownSymbol> made;
+        for (const py::handle item : expand(node.unknown_op, node.name, attrs, given)) {
+          const auto parts = item.cast<py::tuple>();
+          made.push_back({parts[0].cast<Symbol>(), to_shape(py::object(parts[1]).ptr(), "expand"),
+                          to_dtype(py::object(parts[2]).ptr(), "expand")});
+        }
+        return made;
       });
 }
 

@@ -66,6 +66,7 @@ def _run(operator: str, attrs: Mapping[str, str], arrays: list[Any]) -> list[Any
 
 
 def _expand_node(operator: str, label: str, attrs: dict[str, str], inputs: list[Any]) -> list[Any]:
+    """The outputs, as (symbol, shape, type), as the inputs are given."""
     arrays = [F._zeros(shape=shape, dtype=dtype, ctx=cpu()).as_np_ndarray() for _, shape, dtype in inputs]
     # Recording, so that what the function does not record has no gradient in the graph, either.
     with autograd.record(train_mode=False), name.Prefix(f"{label}_"):
@@ -86,7 +87,7 @@ def _expand_node(operator: str, label: str, attrs: dict[str, str], inputs: list[
         found = trace.group(outputs)
         for key, array in trace.constants().items():
             found.become(key, _constant(array).handle)
-    return [found.at(i) for i in range(len(found))]
+    return [(found.at(i), array.shape, array.dtype) for i, array in enumerate(outputs)]
 
 
 class _NumpyShapes:
