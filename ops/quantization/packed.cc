@@ -31,7 +31,7 @@ std::optional<WholeRole> rounding(WholeKind kind, const QuantizeV2Params& p) {
   const float reach = range.reach();
   if (p.type() == DType::int8) range = {-reach, reach};
   else if (kind == WholeKind::requantize) range = {0, reach};
-  return WholeRole{kind, 1, range};
+  return WholeRole{kind, 1, nullptr, range};
 }
 
 }  // namespace
@@ -46,19 +46,20 @@ std::optional<WholeRole> whole_role(const OpDef& op, const AttrsBase& attrs) {
   if (name == "quantized_conv") {
     const auto& p = attrs.as<ConvolutionParams>();
     if (p.kernel.ndim() != 2 || channels_last(p.layout)) return {};
-    return WholeRole{WholeKind::product, p.no_bias ? 2 : 3};
+    return WholeRole{WholeKind::product, p.no_bias ? 2 : 3, "Convolution"};
   }
   if (name == "quantized_fully_connected")
-    return WholeRole{WholeKind::product, attrs.as<FullyConnectedParams>().no_bias ? 2 : 3};
+    return WholeRole{WholeKind::product, attrs.as<FullyConnectedParams>().no_bias ? 2 : 3, "FullyConnected"};
   if (name == "quantized_pooling")
-    return channels_last(attrs.as<PoolingParams>().layout) ? std::nullopt
-                                                           : std::optional(WholeRole{WholeKind::pooling});
-  if (name == "quantized_act") return WholeRole{WholeKind::relu};
-  if (name == "quantized_flatten") return WholeRole{WholeKind::flatten};
+    return channels_last(attrs.as<PoolingParams>().layout)
+               ? std::nullopt
+               : std::optional(WholeRole{WholeKind::pooling, 1, "Pooling"});
+  if (name == "quantized_act") return WholeRole{WholeKind::relu, 1, "relu"};
+  if (name == "quantized_flatten") return WholeRole{WholeKind::flatten, 1, "Flatten"};
   if (name == "quantized_concat")
-    return WholeRole{WholeKind::concat, attrs.as<QuantizedConcatParams>().num_args};
+    return WholeRole{WholeKind::concat, attrs.as<QuantizedConcatParams>().num_args, "Concat"};
   if (name == "quantized_elemwise_add")
-    return WholeRole{WholeKind::add, 2, calibrated(attrs.as<QuantizedAddParams>())};
+    return WholeRole{WholeKind::add, 2, "elemwise_add", calibrated(attrs.as<QuantizedAddParams>())};
   return {};
 }
 

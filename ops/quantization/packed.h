@@ -29,7 +29,9 @@ enum class WholeKind : uint8_t {
 };
 struct WholeRole {
   WholeKind kind;
-  int arrays = 1;                   // inputs before the ranges
+  int arrays = 1;  // inputs before the ranges
+  const char* real =
+      nullptr;  // the operator that does the same on real numbers, unless there is nothing to do
   std::optional<Range> range = {};  // that is calibrated
 };
 // None: the operator has no such role, or not with these attributes.

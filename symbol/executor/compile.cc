@@ -20,6 +20,8 @@
 #include "symbol/passes/prune.h"
 #include "symbol/passes/recompute.h"
 #include "symbol/passes/simplify.h"
+#include "symbol/passes/whole_input.h"
+#include "symbol/passes/widen_whole.h"
 #include "symbol/tuning/tuner.h"
 
 // From the composed graph to programs: gradient, infer, simplify, layout, recompute, fuse, place, plan; within a memory budget those
@@ -173,11 +175,16 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
     graph = std::move(folded);
     end("fold_norm", graph);
   }
+  if (options_.plan.choose_layout && traits().blocked_images && has_whole_layers(graph)) {
+    const bool pack = ops::has_packed_products();
+    const auto change = pack ? pack_whole : widen_whole;
+    Graph changed = change(graph, runtime_.table(), infer(graph, constants));
+    const char* const pass = pack ? "pack_whole" : "widen_whole";
+    if (explanation != nullptr) *explanation += taken_in(pass, graph, changed);
+    graph = std::move(changed);
+    end(pass, graph);
+  }
   if (options_.plan.choose_layout && traits().blocked_images) {
-    Graph packed = pack_whole(graph, runtime_.table(), infer(graph, constants));
-    if (explanation != nullptr) *explanation += taken_in("pack_whole", graph, packed);
-    graph = std::move(packed);
-    end("pack_whole", graph);
     PickForm pick;
     if (runtime_.tuner) {
       pick = [&](const Node& node, const ops::KernelSpec& spec, ops::BlockedInputs is_blocked,

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "base/tuple_text.h"
-#include "ops/quantization/packed.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 #include "symbol/passes/prune.h"
 #include "symbol/passes/readers.h"
+#include "symbol/passes/whole_input.h"
 
 namespace loomix {
 namespace {
@@ -33,6 +33,12 @@ struct Whole {
   double step() const { return range.step(type); }
 };
 
+// Output 0 of a dequantize, or of a clamp behind one: real numbers that are made if anybody but a quantize reads them.
+struct Real {
+  NodeId whole = -1;  // what is dequantized
+  ops::Clamp bounds = {};
+};
+
 class Packer {
  public:
   Packer(const Graph& graph, const ops::OpTable& table, const Inference& known)
@@ -42,7 +48,8 @@ class Packer {
         index_(graph),
         readers_(count_readers(graph, index_)),
         plain_(static_cast<size_t>(index_.size())),
-        whole_(static_cast<size_t>(graph.size())) {
+        whole_(static_cast<size_t>(graph.size())),
+        real_(static_cast<size_t>(graph.size())) {
     result_.reserve(graph.size());
   }
 
@@ -50,7 +57,7 @@ class Packer {
     for (NodeId id = 0; id < graph_.size(); ++id) {
       const Node& node = graph_[id];
       const auto role = node.op ? ops::whole_role(*node.op, *node.attrs) : std::nullopt;
-      if (!role || !take(id, *role)) copy(id);
+      if (role ? !take(id, *role) : !take_clamp(id)) copy(id);
     }
     for (const ValueRef& output : graph_.outputs) result_.outputs.push_back(plain(output));
     return prune(result_);
@@ -61,6 +68,7 @@ class Packer {
   DType dtype(ValueRef value) const { return known_.dtypes[static_cast<size_t>(index_[value])]; }
   std::optional<Whole>& at(NodeId id) { return whole_[static_cast<size_t>(id)]; }
   ValueRef& plain_of(ValueRef value) { return plain_[static_cast<size_t>(index_[value])]; }
+  std::optional<Real>& real_of(NodeId id) { return real_[static_cast<size_t>(id)]; }
   bool has_one_reader(NodeId id) const { return readers_[static_cast<size_t>(index_(id, 0))] == 1; }
 
   WholeKind kind_of(NodeId id) const { return ops::whole_role(*graph_[id].op, *graph_[id].attrs)->kind; }
@@ -83,6 +91,11 @@ class Packer {
 
   ValueRef plain(ValueRef value) {
     if (ValueRef known = plain_of(value)) return known;
+    if (const auto& real = real_of(value.node)) {
+      if (graph_.inputs(value.node)[0].node == real->whole) plain_of(value) = dequantized(value.node);
+      else copy(value.node);
+      return plain_of(value);
+    }
     const auto& whole = at(value.node);
     if (!whole->is_rounded()) copy(value.node);
     else if (value.index == 0) plain_of(value) = unpacked(packed(value.node), *whole, shape(value));
@@ -112,15 +125,10 @@ class Packer {
 
   // ---- what becomes whole ----
 
-  // The whole numbers that input `i` of a node holds, if their ranges follow as its inputs, too.
-  Whole* whole_input(NodeId id, int i, const WholeRole& role, int array = -1) {
-    const auto inputs = graph_.inputs(id);
-    const ValueRef from = inputs[static_cast<size_t>(i)];
-    const auto low = static_cast<size_t>(role.arrays + 2 * (array < 0 ? i : array));
-    if (from.index != 0 || !at(from.node)) return nullptr;
-    if (!(inputs[low] == ValueRef{from.node, 1}) || !(inputs[low + 1] == ValueRef{from.node, 2}))
-      return nullptr;
-    return &*at(from.node);
+  // The whole numbers that input `i` of a node holds.
+  Whole* whole_input(NodeId id, int i, const WholeRole& role) {
+    const NodeId from = whole_source(graph_, id, i, role);
+    return from >= 0 && at(from) ? &*at(from) : nullptr;
   }
 
   bool take(NodeId id, const WholeRole& role) {
@@ -140,6 +148,7 @@ class Packer {
 
   bool take_quantize(NodeId id, const WholeRole& role) {
     if (dtype(graph_.inputs(id)[0]) != DType::float32 || role.range->reach() <= 0) return false;
+    if (take_rounded_again(id, role)) return true;
     at(id) = Whole{dtype({id, 0}), *role.range, shape({id, 0}), id};
     return true;
   }
@@ -147,15 +156,9 @@ class Packer {
   bool take_product(NodeId id, const WholeRole& role) {
     const Whole* const data = whole_input(id, 0, role);
     if (!data || !data->is_rounded()) return false;
-    const auto inputs = graph_.inputs(id);
-    for (size_t i = 1; i < inputs.size(); ++i) {
-      const Node& from = graph_[inputs[i].node];
-      const bool is_range =
-          i == static_cast<size_t>(role.arrays) || i == static_cast<size_t>(role.arrays) + 1;
-      if (!is_range && !from.is_variable() && !from.held) return false;
-    }
+    if (!has_held_parameters(graph_, id, role)) return false;
     // Layers that work on the last axis alone.
-    if (shape({id, 0}).ndim() != shape(inputs[1]).ndim()) return false;
+    if (shape({id, 0}).ndim() != shape(graph_.inputs(id)[1]).ndim()) return false;
     if (!ops::packed_product(*graph_[id].attrs, data->image, data->type, {})) return false;
     at(id) = Whole{.image = shape({id, 0}), .source = id};
     return true;
@@ -169,18 +172,47 @@ class Packer {
   }
 
   bool take_dequantize(NodeId id, const WholeRole& role) {
-    Whole* const data = whole_input(id, 0, role);
-    if (!data) return false;
-    const NodeId from = graph_.inputs(id)[0].node;
-    ValueRef made;
-    if (!data->is_rounded() || (is_pending_result(*data) && has_one_reader(from)))
-      made = unpacked(result_of(data->source, {DType::float32, data->relu}, 1), *data, shape({id, 0}));
-    else
-      made = reshaped(add("_packed_dequantize", ops::PackedDequantizeParams{data->step()},
-                          std::initializer_list<ValueRef>{packed(from)}, id),
-                      data->image, shape({id, 0}));
-    plain_of({id, 0}) = made;
+    if (!whole_input(id, 0, role)) return false;
+    real_of(id) = Real{graph_.inputs(id)[0].node};
     return true;
+  }
+
+  bool take_clamp(NodeId id) {
+    const Node& node = graph_[id];
+    if (!node.op || !node.op->clamp || node.num_values() != 1 || graph_.inputs(id).size() != 1) return false;
+    const NodeId from = graph_.inputs(id)[0].node;
+    const auto clamp = node.op->clamp(*node.attrs);
+    if (!clamp || !real_of(from) || !has_one_reader(from)) return false;
+    Real after = *real_of(from);
+    after.bounds = {std::max(after.bounds.low, clamp->low), std::min(after.bounds.high, clamp->high)};
+    real_of(id) = after;
+    return true;
+  }
+
+  // Sums that are made real, clamped and rounded again: as if they were rounded at once, where rounding clamps as much.
+  bool take_rounded_again(NodeId id, const WholeRole& role) {
+    const NodeId from = graph_.inputs(id)[0].node;
+    const auto& real = real_of(from);
+    if (!real || !has_one_reader(from) || at(real->whole)->is_rounded()) return false;
+    const DType type = dtype({id, 0});
+    const double reach = role.range->reach(), low = type == DType::uint8 ? 0 : -reach;
+    const bool relu = real->bounds.low == 0;
+    // Half a step beyond makes no difference.
+    const double slack = 0.5 * role.range->step(type);
+    if (real->bounds.high < reach - slack || (real->bounds.low > low + slack && !relu)) return false;
+    const Whole& sums = *at(real->whole);
+    at(id) = Whole{type, *role.range, sums.image, sums.source, relu};
+    return true;
+  }
+
+  ValueRef dequantized(NodeId id) {
+    const NodeId from = graph_.inputs(id)[0].node;
+    const Whole& data = *at(from);
+    if (!data.is_rounded() || (is_pending_result(data) && has_one_reader(from)))
+      return unpacked(result_of(data.source, {DType::float32, data.relu}, 1), data, shape({id, 0}));
+    const ValueRef read = packed(from);
+    return reshaped(add("_packed_dequantize", ops::PackedDequantizeParams{data.step()}, {&read, 1}, id),
+                    data.image, shape({id, 0}));
   }
 
   // Whether it is still to be made by an operator that rounds and clamps by itself.
@@ -344,13 +376,14 @@ class Packer {
   const std::vector<int> readers_;           // by value
   std::vector<ValueRef> plain_;              // by value: where it is in the new graph, as users have it
   std::vector<std::optional<Whole>> whole_;  // by node: its output 0
+  std::vector<std::optional<Real>> real_;    // by node: its output 0
   Graph result_;
 };
 
 }  // namespace
 
 Graph pack_whole(const Graph& graph, const ops::OpTable& table, const Inference& known) {
-  return ops::has_packed_products() ? Packer(graph, table, known).run() : graph;
+  return Packer(graph, table, known).run();
 }
 
 }  // namespace loomix

@@ -2,6 +2,8 @@
 """Networks of 8 bits as prediction compiles them, beside what their operators give one by one."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import loomix as mx
@@ -64,6 +66,13 @@ def grouped(data):
     return conv(x, 48, "d", num_group=3, relu=False)
 
 
+def bounded(data):
+    """With clamps that stay in float, between layers of 8 bits."""
+    x = mx.sym.clip(conv(data, 16, "a", relu=False), 0, 0.8, name="a_clip")
+    x = mx.sym.clip(conv(x, 16, "b", relu=False, num_group=16), 0, 0.5, name="b_clip")
+    return conv(mx.sym.clip(conv(x, 8, "c", relu=False), -0.02, 1, name="c_clip"), 4, "d", relu=False)
+
+
 def read_twice(data):
     """By layers of 8 bits and by one that stays in float."""
     x = conv(data, 16, "a")
@@ -100,7 +109,7 @@ def bound(sym, args, monitor=False):
 
 @pytest.mark.parametrize("dtype", ["int8", "auto"])
 @pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("network", [chain, residual, joined, grouped, read_twice])
+@pytest.mark.parametrize("network", [chain, residual, joined, grouped, bounded, read_twice])
 def test_results_are_those_of_the_operators(network, batch, dtype):
     sym, args = quantized(network, batch, dtype)
     packed = bound(sym, args)
@@ -132,6 +141,31 @@ def test_what_follows_a_layer_is_part_of_it():
     assert calls(bound(*quantized(residual, 1, "auto"))) == [
         "_packed_quantize", *["_packed_convolution"] * 6, "_packed_pooling", "_packed_dense",
     ]  # fmt: skip
+
+
+def test_clamps_between_layers_are_part_of_rounding():
+    made = calls(bound(*quantized(bounded, 1, "auto")))
+    # Rounding to int8 has no lower bound of its own, as the last clamp needs.
+    assert made == [
+        "_packed_quantize", *["_packed_convolution"] * 3, "transpose", "clip", "_packed_quantize",
+        "_packed_convolution", "transpose",
+    ]  # fmt: skip
+
+
+def test_without_kernels_of_8_bits_layers_are_real():
+    script = """
+import sys
+from test_quantized_prediction import *
+for network in (chain, residual, joined, bounded):
+    sym, args = quantized(network, 2, "auto")
+    made = bound(sym, args)
+    assert not [call for call in calls(made) if "quantize" in call or "packed" in call], calls(made)
+    ours, theirs = (e.forward(is_train=False)[0].asnumpy() for e in (made, bound(sym, args, monitor=True)))
+    assert np.sqrt(np.square(ours - theirs).mean()) < 0.012 * np.abs(theirs).max()
+"""
+    folders = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    settings = {"LOOMIX_MAX_CPU_ISA": "avx2", "PYTHONPATH": folders}
+    subprocess.run([sys.executable, "-c", script], env={**os.environ, **settings}, check=True)
 
 
 def test_a_range_that_is_found_in_each_run_stays():

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ops/quantization/packed.h"
+#include "symbol/graph.h"
+
+namespace loomix {
+
+// Whether there is an operator of 8 bits with a calibrated range.
+inline bool has_whole_layers(const Graph& graph) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const auto role = graph[id].op ? ops::whole_role(*graph[id].op, *graph[id].attrs) : std::nullopt;
+    if (role && role->range) return true;
+  }
+  return false;
+}
+
+// The node whose output 0, of whole numbers, input `i` is; -1 unless its ranges follow as inputs, too.
+inline NodeId whole_source(const Graph& graph, NodeId id, int i, const ops::WholeRole& role) {
+  const auto inputs = graph.inputs(id);
+  const NodeId from = inputs[static_cast<size_t>(i)].node;
+  const auto low = static_cast<size_t>(role.arrays + 2 * i);
+  const bool follow = inputs[static_cast<size_t>(i)].index == 0 && inputs[low] == ValueRef{from, 1} &&
+                      inputs[low + 1] == ValueRef{from, 2};
+  return follow ? from : -1;
+}
+
+// Whether all inputs of a product, but for its data and their range, are known before each run.
+inline bool has_held_parameters(const Graph& graph, NodeId id, const ops::WholeRole& role) {
+  const auto inputs = graph.inputs(id);
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const Node& from = graph[inputs[i].node];
+    const bool is_range = i == static_cast<size_t>(role.arrays) || i == static_cast<size_t>(role.arrays) + 1;
+    if (!is_range && !from.is_variable() && !from.held) return false;
+  }
+  return true;
+}
+
+}  // namespace loomix
