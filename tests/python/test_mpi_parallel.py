@@ -2,9 +2,17 @@
 """Distributed matrices of processes that mpirun started."""
 
 import pytest
-from test_mpi_kvstore import needs_mpi, run  # noqa: F401  the fixture skips where there is no MPI
+from test_mpi_kvstore import no_mpi as no_mpi  # a fixture
+from test_mpi_kvstore import with_mpi as run
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
+
+@pytest.fixture(autouse=True)
+def needs_mpi(no_mpi):
+    if no_mpi:
+        pytest.skip(no_mpi)
+
 
 PROGRAM = """
 import itertools, sys
