@@ -18,7 +18,7 @@ import numpy as np
 from loomix import autograd, gluon, tune
 
 PATIENTS, EPOCHS, BATCH = 303, 4, 20
-SPACE = {
+SPACE: dict[str, tune.Float | tune.Int | tune.Choice] = {
     "log_rate": tune.Float(-4.0, 0.5, step=0.25),  # the learning rate's decimal logarithm
     "units": tune.Int(4, 32, step=4),
     "activation": tune.Choice(["sigmoid", "tanh", "relu"]),

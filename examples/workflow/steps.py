@@ -3,6 +3,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import loomix as mx
@@ -43,5 +44,7 @@ def best(target, *results):
     Path(target).write_text(json.dumps(max(found, key=lambda one: one["accuracy"])))
 
 
+STEPS: dict[str, Callable[..., None]] = {"data": data, "train": train, "best": best}
+
 if __name__ == "__main__":
-    {"data": data, "train": train, "best": best}[sys.argv[1]](*sys.argv[2:])
+    STEPS[sys.argv[1]](*sys.argv[2:])
