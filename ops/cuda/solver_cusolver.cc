@@ -69,6 +69,10 @@ int elements(cusolverDnHandle_t handle, Factoring what, int rows, int columns) {
       status = of_type<T>(cusolverDnSsyevd_bufferSize, cusolverDnDsyevd_bufferSize)(
           handle, CUSOLVER_EIG_MODE_VECTOR, kUpper, rows, none, rows, none, &count);
       break;
+    case Factoring::singular_values:
+      status =
+          of_type<T>(cusolverDnSgesvd_bufferSize, cusolverDnDgesvd_bufferSize)(handle, rows, columns, &count);
+      break;
   }
   check(status, "the size of a workspace");
   return count;
@@ -124,11 +128,12 @@ void factor_lu(const SolverCall& call, int64_t order, void* a, int32_t* pivots) 
   });
 }
 
-void solve_lu(const SolverCall& call, int64_t order, const void* lu, const int32_t* pivots, void* b) {
-  const int n = static_cast<int>(order);
+void solve_lu(const SolverCall& call, const Solution& what, const void* lu, const int32_t* pivots, void* b) {
+  const int n = static_cast<int>(what.n), columns = static_cast<int>(what.columns);
+  const cublasOperation_t op = what.transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
   call_typed(call, "a solution", [&]<class T>(cusolverDnHandle_t handle, T*, int) {
-    return of_type<T>(cusolverDnSgetrs, cusolverDnDgetrs)(
-        handle, CUBLAS_OP_N, n, n, static_cast<const T*>(lu), n, pivots, static_cast<T*>(b), n, call.info);
+    return of_type<T>(cusolverDnSgetrs, cusolverDnDgetrs)(handle, op, n, columns, static_cast<const T*>(lu),
+                                                          n, pivots, static_cast<T*>(b), n, call.info);
   });
 }
 
@@ -154,6 +159,16 @@ void factor_symmetric(const SolverCall& call, int64_t order, void* a, void* valu
     return of_type<T>(cusolverDnSsyevd, cusolverDnDsyevd)(handle, CUSOLVER_EIG_MODE_VECTOR, kUpper, n,
                                                           static_cast<T*>(a), n, static_cast<T*>(values),
                                                           work, count, call.info);
+  });
+}
+
+void factor_singular(const SolverCall& call, int64_t rows, int64_t columns, void* a, void* u, void* values,
+                     void* v) {
+  const int m = static_cast<int>(rows), n = static_cast<int>(columns);
+  call_typed(call, "singular values", [&]<class T>(cusolverDnHandle_t handle, T* work, int count) {
+    return of_type<T>(cusolverDnSgesvd, cusolverDnDgesvd)(
+        handle, 'S', 'S', m, n, static_cast<T*>(a), m, static_cast<T*>(values), static_cast<T*>(u), m,
+        static_cast<T*>(v), n, work, count, nullptr, call.info);
   });
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/cuda/blas.h"
 #include "ops/cuda/fill.h"
 #include "ops/cuda/math.h"
 #include "ops/cuda/solver.h"
@@ -236,7 +237,7 @@ void inverse_cuda(const KernelArgs& args) {
     });
     spoil<T>(call, {lu, out.dtype, out.shape}, n * n);
     each_item(call, a.count, [&](int64_t item, const SolverCall& own) {
-      solve_lu(own, n, lu + item * n * n, pivots + item * n, to + item * n * n);
+      solve_lu(own, {n, n}, lu + item * n * n, pivots + item * n, to + item * n * n);
     });
   });
 }
@@ -344,10 +345,193 @@ void inverse_of_lu_cuda(const KernelArgs& args) {
     launch_each(call.stream, a.count * n, CheckPivots{static_cast<int32_t>(n), given, pivots});
     launch_each(call.stream, out.size(), SetIdentity<T>{Divider(n), to});
     each_item(call, a.count, [&](int64_t item, const SolverCall& own) {
-      solve_lu(own, n, lu + item * n * n, pivots + item * n, to + item * n * n);
+      solve_lu(own, {n, n}, lu + item * n * n, pivots + item * n, to + item * n * n);
     });
     launch_each(call.stream, out.size(), CloseInverse<T>{Divider(n * n), n, lu, given, to});
   });
+}
+
+// Each matrix (rows, columns) of a batch as (columns, rows).
+template <class T>
+struct TurnMatrix {
+  Divider rows, columns;
+  const T* from;
+  T* to;
+  __device__ void operator()(int64_t i) const {
+    const int64_t line = rows.quotient(i), row = i - line * rows.divisor();
+    const int64_t item = columns.quotient(line), column = line - item * columns.divisor();
+    to[i] = from[(item * rows.divisor() + row) * columns.divisor() + column];
+  }
+};
+template <class T>
+void turn_matrices(const Matrices& a, const T* from, T* to, cudaStream_t stream) {
+  launch_each(stream, a.count * a.size(), TurnMatrix<T>{Divider(a.rows), Divider(a.columns), from, to});
+}
+
+size_t solve_scratch(const KernelSpec& spec) {
+  const Matrices a(spec.in[0].shape);
+  return aligned(static_cast<size_t>(spec.in[0].bytes())) + aligned(words(a.count * a.rows)) +
+         aligned(static_cast<size_t>(spec.out[0].bytes())) + square_scratch<Factoring::lu>(spec);
+}
+
+// A row-major A is its transpose to the library, and the columns of B lie apart.
+void solve_cuda(const SolveParams& p, const KernelArgs& args) {
+  const TensorView& out = args.out[0];
+  const Matrices a(args.in[0].shape), b(out.shape);
+  const int64_t n = a.rows;
+  if (out.size() == 0) return;
+  dispatch_real(out.dtype, "linalg_solve", [&]<class T>(Type<T>) {
+    Memory memory(args.scratch);
+    const size_t matrix_bytes = static_cast<size_t>(args.in[0].bytes()), pivot_bytes = words(a.count * n);
+    const size_t turned_bytes = static_cast<size_t>(out.bytes());
+    T* const lu = memory.take<T>(matrix_bytes);
+    auto* const pivots = memory.take<int32_t>(pivot_bytes);
+    T* const turned = memory.take<T>(turned_bytes);
+    const size_t used =
+        aligned(matrix_bytes) + aligned(pivot_bytes) + aligned(turned_bytes) + aligned(words(a.count));
+    const SolverCall call = take_call(args, memory, args.scratch.size() - used, a.count);
+    convert_array(args.in[0], {lu, out.dtype, args.in[0].shape}, call.stream);
+    turn_matrices(b, args.in[1].as<T>(), turned, call.stream);
+    each_item(call, a.count, [&](int64_t item, const SolverCall& own) {
+      factor_lu(own, n, lu + item * n * n, pivots + item * n);
+    });
+    spoil<T>(call, {lu, out.dtype, args.in[0].shape}, n * n);
+    each_item(call, a.count, [&](int64_t item, const SolverCall& own) {
+      solve_lu(own, {n, b.columns, !p.transpose}, lu + item * n * n, pivots + item * n,
+               turned + item * b.size());
+    });
+    Matrices back = b;
+    std::swap(back.rows, back.columns);
+    turn_matrices(back, turned, out.mutable_as<T>(), call.stream);
+  });
+}
+
+// --- singular values ------------------------------------------------------------------------------------------------
+
+// The library wants matrices with at least as many rows as columns: a wide row-major one is that to it as it lies.
+struct Svd {
+  Matrices a;
+  int64_t rank, length;
+  explicit Svd(const Shape& shape)
+      : a(shape), rank(std::min(a.rows, a.columns)), length(std::max(a.rows, a.columns)) {}
+  size_t call_bytes(DType dtype) const {
+    return ops::call_bytes(solver_workspace(Factoring::singular_values, dtype, length, rank), a.count);
+  }
+};
+
+size_t svd_scratch(const KernelSpec& spec) {
+  return room_bytes(spec, 0) + room_bytes(spec, 1) + room_bytes(spec, 2) +
+         aligned(static_cast<size_t>(spec.in[0].bytes())) +
+         Svd(spec.in[0].shape).call_bytes(spec.in[0].dtype);
+}
+
+// A^T = V^T s U^T: the library's left vectors are V's rows in memory, its right ones U's.
+void svd_cuda(const KernelArgs& args) {
+  const Svd svd(args.in[0].shape);
+  const Matrices& a = svd.a;
+  if (a.count * a.size() == 0) return;
+  dispatch_real(args.in[0].dtype, "linalg_svd", [&]<class T>(Type<T>) {
+    Outputs outputs(args);
+    const TensorView u{outputs.take<T>(0), args.in[0].dtype, args.out[0].shape};
+    const TensorView s{outputs.take<T>(1), args.in[0].dtype, args.out[1].shape};
+    const TensorView v{outputs.take<T>(2), args.in[0].dtype, args.out[2].shape};
+    Memory memory(outputs.rest());
+    const auto matrix_bytes = static_cast<size_t>(args.in[0].bytes());
+    T* const copy = memory.take<T>(matrix_bytes);
+    const SolverCall call = take_call(
+        args, memory, outputs.rest().size() - aligned(matrix_bytes) - aligned(words(a.count)), a.count);
+    convert_array(args.in[0], {copy, args.in[0].dtype, args.in[0].shape}, call.stream);
+    each_item(call, a.count, [&](int64_t item, const SolverCall& own) {
+      factor_singular(own, svd.length, svd.rank, copy + item * a.size(), v.mutable_as<T>() + item * a.size(),
+                      s.mutable_as<T>() + item * svd.rank, u.mutable_as<T>() + item * svd.rank * svd.rank);
+    });
+    spoil<T>(call, u, svd.rank * svd.rank);
+    spoil<T>(call, s, svd.rank);
+    spoil<T>(call, v, a.size());
+  });
+}
+
+size_t pinv_scratch(const KernelSpec& spec) {
+  const Svd svd(spec.in[0].shape);
+  const DType dtype = spec.in[0].dtype;
+  return 2 * aligned(static_cast<size_t>(spec.in[0].bytes())) +
+         aligned(numbers(svd.a.count * svd.rank, dtype)) +
+         aligned(numbers(svd.a.count * svd.rank * svd.rank, dtype)) + svd.call_bytes(dtype);
+}
+
+// (i, j) of V s^-1 U^T, from the factors of B = U s V^T: B is A, or A^T, whose pseudo-inverse is turned.
+template <class T>
+struct PseudoInverse {
+  Divider size, rows;  // of the result's matrices, and of A's rows
+  int64_t rank, length;
+  bool turned;
+  const T *u, *s, *v, *least;
+  const int* info;
+  T* to;
+  __device__ void operator()(int64_t element) const {
+    const int64_t item = size.quotient(element), within = element - item * size.divisor();
+    const int64_t i = rows.quotient(within), j = within - i * rows.divisor();
+    const int64_t along_u = turned ? i : j, along_v = turned ? j : i;
+    const T* const values = s + item * rank;
+    const T smallest = least[item] * values[0];
+    T sum = 0;
+    for (int64_t k = 0; k < rank; ++k) {
+      if (values[k] > smallest)
+        sum += u[item * size.divisor() + k * length + along_u] * v[(item * rank + along_v) * rank + k] /
+               values[k];
+    }
+    to[element] = info[item] != 0 ? std::numeric_limits<T>::quiet_NaN() : sum;
+  }
+};
+
+void pinv_cuda(const KernelArgs& args) {
+  const Svd svd(args.in[0].shape);
+  const Matrices& a = svd.a;
+  if (a.count * a.size() == 0) return;
+  const DType dtype = args.in[0].dtype;
+  dispatch_real(dtype, "linalg_pinv", [&]<class T>(Type<T>) {
+    Memory memory(args.scratch);
+    const auto matrix_bytes = static_cast<size_t>(args.in[0].bytes());
+    const size_t value_bytes = numbers(a.count * svd.rank, dtype);
+    const size_t vector_bytes = numbers(a.count * svd.rank * svd.rank, dtype);
+    T* const copy = memory.take<T>(matrix_bytes);
+    T* const u = memory.take<T>(matrix_bytes);
+    T* const s = memory.take<T>(value_bytes);
+    T* const v = memory.take<T>(vector_bytes);
+    const size_t used =
+        2 * aligned(matrix_bytes) + aligned(value_bytes) + aligned(vector_bytes) + aligned(words(a.count));
+    const SolverCall call = take_call(args, memory, args.scratch.size() - used, a.count);
+    const bool is_wide = a.rows <= a.columns;
+    if (is_wide) convert_array(args.in[0], {copy, dtype, args.in[0].shape}, call.stream);
+    else turn_matrices(a, args.in[0].as<T>(), copy, call.stream);
+    each_item(call, a.count, [&](int64_t item, const SolverCall& own) {
+      factor_singular(own, svd.length, svd.rank, copy + item * a.size(), u + item * a.size(),
+                      s + item * svd.rank, v + item * svd.rank * svd.rank);
+    });
+    launch_each(call.stream, args.out[0].size(),
+                PseudoInverse<T>{Divider(a.size()), Divider(a.rows), svd.rank, svd.length, is_wide, u, s, v,
+                                 args.in[1].as<T>(), call.info, args.out[0].mutable_as<T>()});
+  });
+}
+
+size_t outside_of_rows_scratch(const KernelSpec& spec) {
+  const Matrices a(spec.in[0].shape);
+  return aligned(numbers(a.count * a.rows * a.rows, spec.in[0].dtype));
+}
+
+// G - G V^T V. Rows of a square V span everything, and rounding would be all that is left.
+void outside_of_rows_cuda(const KernelArgs& args) {
+  const Matrices a(args.in[0].shape);
+  const TensorView& out = args.out[0];
+  if (out.size() == 0) return;
+  if (a.rows == a.columns) return cuda::fill(out, 0, stream_of(args));
+  convert_array(args.in[0], out, stream_of(args));
+  gemm(dense_gemm(out.dtype, a.rows, a.rows, a.columns, false, true, a.count), args.in[0].data,
+       args.in[1].data, args.scratch.data(), stream_of(args));
+  Gemm rest = dense_gemm(out.dtype, a.rows, a.columns, a.rows, false, false, a.count);
+  rest.alpha = -1;
+  rest.beta = 1;
+  gemm(rest, args.scratch.data(), args.in[1].data, out.data, stream_of(args));
 }
 
 }  // namespace
@@ -363,6 +547,11 @@ void kernels_linalg_factors_cuda(KernelList& list) {
   list.kernel<inverse_cuda, inverse_scratch>("_linalg_inverse", "linalg_inverse_cusolver", gpu);
   list.kernel<determinant_cuda<1>, determinant_scratch<1>>("_linalg_det", "linalg_det_cusolver", gpu);
   list.kernel<determinant_cuda<2>, determinant_scratch<2>>("_linalg_slogdet", "linalg_slogdet_cusolver", gpu);
+  list.kernel<solve_cuda, solve_scratch>("_linalg_solve", "linalg_solve_cusolver", gpu);
+  list.kernel<svd_cuda, svd_scratch>("_linalg_svd", "linalg_svd_cusolver", gpu);
+  list.kernel<pinv_cuda, pinv_scratch>("_linalg_pinv", "linalg_pinv_cusolver", gpu);
+  list.kernel<outside_of_rows_cuda, outside_of_rows_scratch>("_linalg_outside_of_rows",
+                                                             "linalg_outside_of_rows_cublas", gpu);
   list.kernel<inverse_of_lu_cuda, inverse_of_lu_scratch>("_linalg_inverse_of_lu",
                                                          "linalg_inverse_of_lu_cusolver", gpu);
 }

@@ -52,12 +52,24 @@ void factor_lu(const SolverCall& call, int64_t order, void* a, int32_t* pivots) 
   });
 }
 
-void solve_lu(const SolverCall& call, int64_t order, const void* lu, const int32_t* pivots, void* b) {
+void solve_lu(const SolverCall& call, const Solution& what, const void* lu, const int32_t* pivots, void* b) {
   put(call, [=]<class T>(T, blasint*) {
     const T* const factors = static_cast<const T*>(lu);
     T* const x = static_cast<T*>(b);
-    for (int64_t column = 0; column < order; ++column) {
+    const int64_t order = what.n;
+    for (int64_t column = 0; column < what.columns; ++column) {
       T* const own = x + column * order;
+      if (what.transpose) {
+        for (int64_t j = 0; j < order; ++j) {
+          for (int64_t i = 0; i < j; ++i) own[j] -= factors[j * order + i] * own[i];
+          own[j] /= factors[j * order + j];
+        }
+        for (int64_t j = order - 1; j >= 0; --j) {
+          for (int64_t i = j + 1; i < order; ++i) own[j] -= factors[j * order + i] * own[i];
+        }
+        for (int64_t i = order - 1; i >= 0; --i) std::swap(own[i], own[pivots[i] - 1]);
+        continue;
+      }
       for (int64_t i = 0; i < order; ++i) std::swap(own[i], own[pivots[i] - 1]);
       for (int64_t j = 0; j < order; ++j) {
         for (int64_t i = j + 1; i < order; ++i) own[i] -= factors[j * order + i] * own[j];
@@ -94,6 +106,18 @@ void factor_symmetric(const SolverCall& call, int64_t order, void* a, void* valu
     std::vector<blasint> integers(static_cast<size_t>(count));
     Blas<T>::syevd("V", "U", &n, static_cast<T*>(a), &n, static_cast<T*>(values), work.data(), &length,
                    integers.data(), &count, info, 1, 1);
+  });
+}
+
+void factor_singular(const SolverCall& call, int64_t rows, int64_t columns, void* a, void* u, void* values,
+                     void* v) {
+  put(call, [=]<class T>(T, blasint* info) {
+    const auto m = static_cast<blasint>(rows), n = static_cast<blasint>(columns);
+    const blasint length = 4 * n * n + 7 * n + 64 * (m + n) + 1;
+    std::vector<T> work(static_cast<size_t>(length));
+    std::vector<blasint> integers(static_cast<size_t>(8 * n + 1));
+    Blas<T>::gesdd("S", &m, &n, static_cast<T*>(a), &m, static_cast<T*>(values), static_cast<T*>(u), &m,
+                   static_cast<T*>(v), &n, work.data(), &length, integers.data(), info, 1);
   });
 }
 
