@@ -70,11 +70,12 @@ def plot(losses, path):
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import MaxNLocator
 
     figure, axis = plt.subplots(figsize=(4.5, 3.5))
     axis.plot(range(1, len(losses) + 1), losses, marker="o")
     axis.set_xlabel("epoch")
-    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_ylabel("loss")
     figure.tight_layout()
     figure.savefig(path)
