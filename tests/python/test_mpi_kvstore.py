@@ -359,3 +359,41 @@ def test_torchrun(tmp_path):
         [*command, tmp_path / "program.py"], env=environment_of(), capture_output=True, text=True, timeout=100
     )
     assert done.returncode == 0 and done.stdout.count("good") == 2, done.stdout + done.stderr
+
+
+def test_links_are_measured(run):
+    program = """
+import loomix as mx  # dist_mpi
+from loomix.__main__ import main
+assert main(["links", "--bytes", "8", "65536"]) == 0
+"""
+    done = run(program, "-n", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    kind = "network" if run is with_network else "mpi"
+    first, second = (
+        next(i for i, line in enumerate(lines) if line.startswith(f"Table {n}.")) for n in ("I", "II")
+    )
+    for begin in (first, second):
+        assert lines[begin + 2].split("  ")[-1].strip() == f"{kind}, one machine"
+        assert lines[begin + 3].split() == ["us", "MB/s"]
+        names = [lines[begin + i].split()[:2] for i in (4, 5)]
+        assert names == [["8", "B"], ["64", "KiB"]]
+        assert all(float(number) > 0 for i in (4, 5) for number in lines[begin + i].split()[2:])
+
+
+def test_products_without_mpi():
+    program = """
+import numpy as np
+from loomix import parallel
+assert (parallel.size(), parallel.job.rank()) == (2, parallel.rank())
+a = parallel.Matrix.random((60, 40), "rows", "float64", seed=1)
+b = parallel.Matrix.random((40, 50), "columns", "float64", seed=2)
+found, x, y = a.dot(b).to_global(), a.to_global(), b.to_global()
+if parallel.rank() == 0:
+    np.testing.assert_allclose(found.asnumpy(), x.asnumpy() @ y.asnumpy(), rtol=1e-12)
+parallel.barrier()
+print("good")
+"""
+    done = with_network(program, "-n", "2")
+    assert done.returncode == 0 and done.stdout.count("good") == 2, done.stdout

@@ -21,6 +21,7 @@ COMMANDS = {
     "inspect": ("inspect", "shows what a model's files hold, and what is wrong with them"),
     "keys": ("keys", "makes the keys of a cluster"),
     "launch": ("launch", "starts the processes of a cluster"),
+    "links": ("links", "measures what lies between the ranks of a job"),
     "ops": ("operators", "lists operators, and those without kernels for GPUs"),
     "quantize": ("quantize", "makes a network of 8 bits from a float one"),
     "rec": ("record_files", "lists, checks, shuffles and splits record files"),

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "base/error.h"
 #include "base/settings.h"
 #include "bindings/python/parallel/core.h"
+#include "comm/link_times.h"
 #include "engine/engine.h"
+#include "kvstore/cluster_store.h"
 #include "kvstore/group_store.h"
 
 namespace loomix::python {
@@ -13,7 +18,7 @@ namespace {
 // Never deleted: arrays that Python's teardown forgets may be used by its messages.
 std::atomic<linalg::JobRef*> running{nullptr};
 
-void start(bool mpi, uintptr_t communicator) {
+void start(const std::string& kind, uintptr_t communicator) {
   LOOMIX_CHECK(running.load() == nullptr, StateError,
                "[parallel] the ranks were started already; start once, before the first matrix.");
   Runtime& runtime = core().runtime();
@@ -21,7 +26,8 @@ void start(bool mpi, uintptr_t communicator) {
   {
     const py::gil_scoped_release release;
     const comm::GroupOptions options = kvstore::group_options(settings(), &runtime.engine().trace());
-    if (mpi) group = comm::make_mpi_group(options, communicator);
+    if (kind == "mpi") group = comm::make_mpi_group(options, communicator);
+    else if (kind == "network") group = kvstore::make_network_group(settings(), options);
     else group = std::move(comm::make_inproc_groups(1, options).front());
   }
   LOOMIX_CHECK(
@@ -43,6 +49,16 @@ py::dict traffic() {
   return result;
 }
 
+// As rank, whether it is on this machine, bytes, seconds one way, and with another message the other way.
+std::vector<std::tuple<int, bool, size_t, double, double>> link_times(const std::vector<size_t>& sizes) {
+  const linalg::JobRef used = job();
+  const py::gil_scoped_release release;
+  std::vector<std::tuple<int, bool, size_t, double, double>> times;
+  for (const comm::LinkTime& one : comm::measure_links(used->group(), sizes))
+    times.emplace_back(one.rank, one.same_machine, one.bytes, one.one_way_s, one.both_ways_s);
+  return times;
+}
+
 }  // namespace
 
 const linalg::JobRef& job() {
@@ -58,6 +74,7 @@ void add_job(py::module_& m) {
   m.def("size", [] { return job()->size(); });
   m.def("kind", [] { return job()->group().kind(); });
   m.def("traffic", &traffic);
+  m.def("link_times", &link_times);
   m.def("give_up", [](const std::string& why) { job()->group().give_up(why); });
   m.def("barrier", [] {
     const linalg::JobRef all = job();

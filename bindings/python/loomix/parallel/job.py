@@ -12,8 +12,10 @@ from .. import _core as _core  # whose library the extension needs
 from .. import _parallel
 from ..kvstore.kvstore import _communicator_handle
 
-# What launchers of MPI programs set.
+_KINDS = ("mpi", "network", "single")
+# What launchers of MPI programs set, and those of others.
 _LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
+_TOLD = ("RANK", "WORLD_SIZE", "MASTER_PORT")
 
 
 def start(group: str | None = None, communicator: Any = None) -> None:
@@ -22,8 +24,10 @@ def start(group: str | None = None, communicator: Any = None) -> None:
     Parameters
     ----------
     group : str, optional
-        "mpi" (the processes that ``mpirun`` or ``srun`` started) or "single" (this process alone). By default
-        "mpi" where a launcher started this process, or a communicator is given, and "single" elsewhere.
+        "mpi" (the processes that ``mpirun`` or ``srun`` started), "network" (those of a job without MPI, as
+        ``torchrun`` starts them) or "single" (this process alone). By default "mpi" where a launcher started this
+        process, or a communicator is given, "network" where ``RANK``, ``WORLD_SIZE`` and ``MASTER_PORT`` are set,
+        and "single" elsewhere.
     communicator : mpi4py.MPI.Comm, optional
         Its ranks, instead of all.
 
@@ -38,13 +42,15 @@ def start(group: str | None = None, communicator: Any = None) -> None:
     >>> parallel.rank(), parallel.size()
     (0, 1)
     """
-    if group not in (None, "mpi", "single"):
-        raise ValueError(f"[parallel] group {group!r}; expected 'mpi' or 'single'.")
-    if group == "single" and communicator is not None:
-        raise ValueError("[parallel] a communicator is given, and the group is 'single'; expected 'mpi'.")
-    launched = communicator is not None or any(name in os.environ for name in _LAUNCHED)
-    mpi = group == "mpi" or (group is None and launched)
-    _parallel.start(mpi, _communicator_handle(communicator))
+    if group not in (None, *_KINDS):
+        raise ValueError(f"[parallel] group {group!r}; expected 'mpi', 'network' or 'single'.")
+    if group in ("network", "single") and communicator is not None:
+        raise ValueError(f"[parallel] a communicator is given, and the group is {group!r}; expected 'mpi'.")
+    if group is None:
+        launched = communicator is not None or any(name in os.environ for name in _LAUNCHED)
+        told = all(name in os.environ for name in _TOLD)
+        group = "mpi" if launched else "network" if told else "single"
+    _parallel.start(group, _communicator_handle(communicator))
 
 
 def ensure_started() -> None:
