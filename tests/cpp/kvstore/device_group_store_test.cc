@@ -17,7 +17,7 @@ namespace {
 using Arrays = std::vector<NDArray>;
 using Floats = std::vector<float>;
 
-constexpr comm::GroupOptions kPatient{std::chrono::seconds(20), std::chrono::seconds(20)};
+const comm::GroupOptions kPatient{std::chrono::seconds(20), std::chrono::seconds(20)};
 
 // What NCCL does to streams, with queues of null devices: the call returns, the work runs later, and what is cut off by the deadline
 // looks finished to the device.
