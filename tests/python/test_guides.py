@@ -73,6 +73,11 @@ ELSEWHERE = {
         "history",
         ["build/tests/test_kvstore --gtest_also_run_disabled_tests", "--gtest_filter="],
     ),
+    "for r in 0 1 2 3; do RANK=$r WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 python train.py & done; wait": (
+        "tests/python/test_mpi_kvstore.py",
+        "with_network",
+        ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"],
+    ),
     "python -m loomix keys cluster.keys": ("tests/python/test_launch.py", "test_keys_command", ['"keys"']),
     "python -m loomix launch --launcher ssh --hosts machines --keys cluster.keys -n 4 -s 2 python train.py": (
         "tests/python/test_launch.py",

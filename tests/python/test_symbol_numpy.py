@@ -284,3 +284,11 @@ def test_groups_of_devices():
     assert groups == {"one", "two"}
     run = made.simple_bind(mx.cpu(), group2ctx={"one": mx.cpu(1), "two": mx.cpu(2)}, x=(2, 3), w=(3, 4))
     assert run.forward()[0].context == mx.cpu(2)
+
+
+def test_what_arrays_of_zeros_do_not_allow_is_no_error():
+    inverse = mx.sym.np.linalg.inv(variable())
+    assert inverse.infer_shape(x=(3, 3))[1] == [(3, 3)]
+    mx.nd.waitall()
+    onp.testing.assert_array_equal(value(inverse, onp.eye(3)), onp.eye(3))
+    mx.nd.waitall()

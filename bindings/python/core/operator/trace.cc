@@ -79,6 +79,14 @@ bool Trace::depends_on_inputs(const NDArray& array) const {
                                                [](const Known& known) { return !known.constant; });
 }
 
+std::vector<NDArray> Trace::arrays() const {
+  std::vector<NDArray> found;
+  for (const auto& [storage, place] : places_) {
+    for (const Known& known : place) found.push_back(known.array);
+  }
+  return found;
+}
+
 SymbolOutput Trace::find(const NDArray& array) {
   const auto place = places_.find(&array.storage());
   const bool known_place = place != places_.end();
@@ -206,6 +214,17 @@ void add_trace(PyObject* module) {
              for (const auto& [name, constant] : handle.trace->constants())
                found[py::str(name)] = py::reinterpret_steal<py::object>(wrap(constant));
              return found;
+           })
+      .def("forget_errors",
+           [](const TraceHandle& handle) {
+             const std::vector<NDArray> arrays = handle.trace->arrays();
+             const py::gil_scoped_release release;
+             for (const NDArray& each : arrays) {
+               try {
+                 each.wait_to_read();
+               } catch (const std::exception&) {  // has been seen now, so no wait_all() throws it
+               }
+             }
            })
       .def("splice",
            [array](const TraceHandle& handle, const Symbol& graph, const py::dict& inputs,

@@ -42,6 +42,7 @@ class Trace {
               const std::vector<NDArray>& outputs);
 
   const std::vector<std::pair<std::string, NDArray>>& constants() const { return constants_; }
+  std::vector<NDArray> arrays() const;                 // all that it knows
   bool numpy_shapes() const { return numpy_shapes_; }  // whether an operator followed NumPy's rule of shapes
 
  private:

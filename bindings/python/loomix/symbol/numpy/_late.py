@@ -84,6 +84,7 @@ def _expand_node(operator: str, label: str, attrs: dict[str, str], inputs: list[
             ) from error
         finally:
             _core.exchange_trace(before)
+            trace.forget_errors()  # a matrix of zeros has no inverse, for instance
         found = trace.group(outputs)
         for key, array in trace.constants().items():
             found.become(key, _constant(array).handle)
