@@ -118,6 +118,10 @@ void GroupCore::add(const std::shared_ptr<GroupState>& group) {
   look_every_ = std::min(look_every_, group->options.deadline / (2 * kAsksInDeadline));
   deadline_ = std::max(deadline_, group->options.deadline);
   look_at_ = GroupClock::now();
+  for (const int rank : group->ranks) {
+    const Peer& peer = peers_[static_cast<size_t>(rank)];
+    if (!peer.why.empty()) break_up(*group, "[comm] " + peer.why + ".");
+  }
   const auto early = early_.find(group->id);
   if (early == early_.end()) return;
   auto messages = std::move(early->second);

@@ -35,7 +35,6 @@ class GroupTest : public testing::TestWithParam<const char*> {
                         });
     std::unique_ptr<Fabric> fabric;
     if (is("endpoint")) fabric = std::make_unique<InprocFabric>();
-    else if (is("reordered")) fabric = std::make_unique<InprocFabric>(7, Faults{0, 0.02, 0.1, 0us, 300us});
     else fabric = std::make_unique<NetworkFabric>(is("shared_memory"), is("tls"));
     std::vector<std::unique_ptr<Transport>> transports;
     for (int rank = 0; rank < size; ++rank)
