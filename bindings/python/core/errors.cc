@@ -88,4 +88,12 @@ void set_python_error() noexcept {
   }
 }
 
+void translate_exception(std::exception_ptr error) noexcept {
+  try {
+    if (error) std::rethrow_exception(std::move(error));
+  } catch (...) {
+    set_python_error();
+  }
+}
+
 }  // namespace loomix::python

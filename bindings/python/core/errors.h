@@ -13,6 +13,8 @@ struct PythonError {};
 
 // Sets Python's error indicator to what matches the exception in flight. Call it inside a catch block, with the GIL.
 void set_python_error() noexcept;
+// The same for pybind11, of what a bound function has thrown.
+void translate_exception(std::exception_ptr error) noexcept;
 
 // The interpreter ends, in this thread. Others, which are daemons, now wait for the process' end instead of getting errors, which they
 // would print while streams and modules are torn down: Python itself stops such a thread as well, where it next needs the GIL.

@@ -35,17 +35,7 @@ void add_extension_interface(PyObject* module) {
 
 PYBIND11_MODULE(_core, m) {
   using namespace loomix::python;  // NOLINT: one function
-  pybind11::register_exception_translator([](std::exception_ptr error) {
-    try {
-      if (error) std::rethrow_exception(error);
-    } catch (const pybind11::builtin_exception&) {
-      throw;
-    } catch (const pybind11::error_already_set&) {
-      throw;
-    } catch (...) {
-      set_python_error();
-    }
-  });
+  pybind11::register_exception_translator(&translate_exception);
   m.doc() = "The C++ core of Loomix: arrays, operator functions, symbols, executors and the gradient tape.";
   try {
     add_array_type(m.ptr());

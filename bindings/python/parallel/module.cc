@@ -15,17 +15,7 @@ const ExtensionInterface& core() {
 
 PYBIND11_MODULE(_parallel, m) {
   using namespace loomix::python;  // NOLINT: one function
-  pybind11::register_local_exception_translator([](std::exception_ptr error) {
-    try {
-      if (error) std::rethrow_exception(error);
-    } catch (const pybind11::builtin_exception&) {
-      throw;
-    } catch (const pybind11::error_already_set&) {
-      throw;
-    } catch (...) {
-      set_python_error();
-    }
-  });
+  pybind11::register_local_exception_translator(&translate_exception);
   m.doc() = "Distributed matrices: meshes, layouts, and matrices on the ranks of a job.";
   add_layouts(m);
   add_job(m);
