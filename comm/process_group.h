@@ -68,9 +68,6 @@ class ProcessGroup {
   void all_to_all(const void* in, std::span<const size_t> in_bytes, void* out,
                   std::span<const size_t> out_bytes, Done done);
   void barrier(Done done);
-  // What the messages that follow are for, as errors and logs shall name it ("remap of (4096, 10)"), and a hash of all else that must
-  // be alike, such as layouts. Each rank tells the next one; who says something else breaks the group. Need not be waited for.
-  void announce(const std::string& what, uint64_t hash, Done done);
   // In any order. Messages of one pair of ranks with the same tag arrive in order.
   void send(const void* data, size_t bytes, int to, int tag, Done done);
   void receive(void* data, size_t bytes, int from, int tag, Done done);

@@ -69,7 +69,7 @@ struct Operation::State {
   }
   void answer(std::exception_ptr why) {
     const std::lock_guard lock(mutex);
-    if (!why) why = disagreement();
+    why = why ? named(why) : disagreement();
     failed = why != nullptr;
     error = std::move(why);
     answered = true;
@@ -79,6 +79,14 @@ struct Operation::State {
     error ? completion->fail(error) : completion->done();
     completion.reset();
     notes = {};
+  }
+  // The group's errors know numbers of calls alone.
+  std::exception_ptr named(const std::exception_ptr& why) const try {
+    std::rethrow_exception(why);
+  } catch (const NetworkError& error) {
+    return std::make_exception_ptr(NetworkError(fmt::format("[parallel] in {} {}", what, error.what())));
+  } catch (...) {
+    return why;
   }
   std::exception_ptr disagreement() const {
     std::string text;

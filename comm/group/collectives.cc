@@ -205,31 +205,6 @@ class Broadcast final : public GroupCall {
   std::byte* const data_;
 };
 
-// Says its text to the next rank, and hears the one before. So if not all say the same, some two find out.
-class Announcement final : public GroupCall {
- public:
-  Announcement(const std::string& what, uint64_t hash, ProcessGroup::Done ending)
-      : GroupCall({CallKind::announce, DType::uint8, Reduction::sum, -1, mix(hash, what)}, std::move(ending)),
-        said_(what.substr(0, kMostText)) {
-    said_.resize(kMostText);
-    heard_.resize(kMostText);
-  }
-  std::string text() const override { return said_.c_str(); }
-  void start() override {
-    if (ranks() == 1) return;
-    send((me() + 1) % ranks(), 0, said_.data(), said_.size());
-    receive((me() + ranks() - 1) % ranks(), 0, heard_.data(), heard_.size());
-  }
-
- private:
-  static constexpr size_t kMostText = 300;
-  static uint64_t mix(uint64_t hash, std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    return hash;
-  }
-  std::string said_, heard_;  // of one length, as receivers must know it
-};
-
 class Single final : public GroupCall {
  public:
   Single(CallKind kind, int other, void* data, size_t bytes, ProcessGroup::Done ending)
@@ -338,12 +313,6 @@ void ProcessGroup::barrier(Done done) {
   const std::vector<size_t> nothing(static_cast<size_t>(size()));
   start(std::make_shared<Exchange>(
       CallSignature{}, Stretches{nullptr, nullptr, nothing, nothing, nothing, nothing}, std::move(done)));
-}
-
-void ProcessGroup::announce(const std::string& what, uint64_t hash, Done done) {
-  LOOMIX_CHECK(!what.empty(), ValueError,
-               "[comm] announce: the text is empty; expected what the next calls are for.");
-  start(std::make_shared<Announcement>(what, hash, std::move(done)));
 }
 
 void ProcessGroup::send(const void* data, size_t bytes, int to, int tag, Done done) {

@@ -10,8 +10,8 @@
 namespace loomix::comm {
 
 const char* name_of(CallKind kind) {
-  constexpr const char* kNames[] = {"all_reduce", "reduce_scatter", "broadcast", "all_gather", "all_to_all",
-                                    "barrier",    "announce",       "send",      "receive"};
+  constexpr const char* kNames[] = {"all_reduce", "reduce_scatter", "broadcast", "all_gather",
+                                    "all_to_all", "barrier",        "send",      "receive"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -29,28 +29,23 @@ std::string CallSignature::to_string() const {
   }
 }
 
-std::string CallName::to_string() const { return text.empty() ? what.to_string() : text; }
-
-std::string CallName::with_number(uint64_t number) const {
+std::string CallSignature::with_number(uint64_t number) const {
   if ((number & GroupCall::kSingle) != 0)
-    return fmt::format("{} with tag {}", what.to_string(), number & ~GroupCall::kSingle);
-  if (!text.empty()) return fmt::format("{} (call {})", text, number);
-  return fmt::format("{} {}", name_of(what.kind), number);
+    return fmt::format("{} with tag {}", to_string(), number & ~GroupCall::kSingle);
+  return fmt::format("{} {}", name_of(kind), number);
 }
 
 // Whether rank `from` made the same call as this one, as far as it is known; if not, the group is broken.
-bool GroupCore::agree(GroupState& group, int from, uint64_t call, const CallName& what) {
+bool GroupCore::agree(GroupState& group, int from, uint64_t call, const CallSignature& what) {
   uint64_t& by = group.progress[static_cast<size_t>(from)].made;
   by = std::max(by, call);
   const auto own = group.made.find(call);
   if (own != group.made.end()) {
-    if (own->second.what == what.what) return true;
-    const std::string here = own->second.to_string(), there = what.to_string();
+    if (own->second == what) return true;
     break_up(group,
              fmt::format("[comm] in call {} of a group rank {} calls {}, and rank {} calls {}; all ranks "
                          "must call the same.",
-                         call, group.me, here, from,
-                         here == there ? "it with another layout or other options" : there));
+                         call, group.me, own->second.to_string(), from, what.to_string()));
     return false;
   }
   if (!group.made.empty() && call < group.made.begin()->first) return true;  // long ago
@@ -94,8 +89,7 @@ std::string GroupCore::doing(GroupState& group) const {
   for (size_t i = 0; i < open->open.size(); ++i) {
     if (open->open[i] > 0) for_whom += fmt::format("{}{}", for_whom.empty() ? " for rank " : ", ", i);
   }
-  return fmt::format("{}, waiting{} in {}", latest, for_whom,
-                     CallName{open->signature, open->text()}.with_number(open->number));
+  return fmt::format("{}, waiting{} in {}", latest, for_whom, open->signature.with_number(open->number));
 }
 
 std::string GroupCore::why_late(const GroupState& group, const GroupCall& call, size_t rank) const {
@@ -112,7 +106,7 @@ void GroupCore::look_after(GroupState& group, const std::shared_ptr<GroupCall>& 
                            GroupClock::time_point now) {
   if (call->over) return;
   const auto deadline = group.options.deadline;
-  const std::string what = CallName{call->signature, call->text()}.with_number(call->number);
+  const std::string what = call->signature.with_number(call->number);
   const auto give_up_on = [&](const std::string& reason) {
     break_up(group, fmt::format("[comm] rank {} of {} waited {:.1f} s in {}: {}.", group.me,
                                 group.ranks.size(), in_seconds(now - call->since), what, reason));

@@ -150,7 +150,7 @@ void GroupCore::begin(GroupState& group, const std::shared_ptr<GroupCall>& call)
   if (!broken.empty()) return finish(*call, std::make_exception_ptr(NetworkError(broken)));
   if ((call->number & GroupCall::kSingle) == 0) {
     group.under_way[call->number] = call;
-    group.made[call->number] = {call->signature, call->text()};
+    group.made[call->number] = call->signature;
     if (group.made.size() > kMadeKept) group.made.erase(group.made.begin());
     if (const auto told = group.told.find(call->number); told != group.told.end()) {
       const GroupState::Told other = told->second;
@@ -342,9 +342,8 @@ void GroupCore::end_stretch(const GroupCall& call, int rank, const Stretch& stre
   tracks_[name][stretch.track] = false;
   call.group->options.trace->add(
       fmt::format("{} {}", name, stretch.track),
-      fmt::format("{}: {} bytes", CallName{call.signature, call.text()}.with_number(call.number),
-                  stretch.bytes),
-      "message", stretch.begin, engine::Trace::now());
+      fmt::format("{}: {} bytes", call.signature.with_number(call.number), stretch.bytes), "message",
+      stretch.begin, engine::Trace::now());
 }
 
 void GroupCore::step_done(const std::shared_ptr<GroupCall>& call, int rank, const Stretch& stretch,
@@ -400,11 +399,7 @@ void GroupCore::on_body(GroupState& group, int from, const Head& head, std::stri
     const std::lock_guard lock(group.mutex);
     if (!group.broken.empty()) return;
   }
-  if ((head.call & GroupCall::kSingle) == 0 &&
-      !agree(group, from, head.call,
-             {head.what,
-              std::string(head.what.kind == CallKind::announce ? rest.substr(0, rest.find('\0')) : "")}))
-    return;
+  if ((head.call & GroupCall::kSingle) == 0 && !agree(group, from, head.call, head.what)) return;
   GroupState::Body body{head.bytes, head.number, std::string(rest)};
   const GroupState::Key key{from, head.call, head.part};
   const auto place = group.places.find(key);

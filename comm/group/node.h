@@ -33,7 +33,6 @@ enum class CallKind : uint8_t {
   all_gather,
   all_to_all,
   barrier,
-  announce,
   send,
   receive
 };
@@ -47,18 +46,11 @@ struct CallSignature {
   DType dtype = DType::uint8;
   Reduction reduction = Reduction::sum;
   int32_t root = -1;   // of a single message: the other rank
-  uint64_t count = 0;  // of elements or bytes; of an announcement its hash
+  uint64_t count = 0;  // of elements or bytes
 
   bool operator==(const CallSignature&) const = default;
-  std::string to_string() const;  // "all_reduce of 4 float32"
-};
-
-// A call as errors name it.
-struct CallName {
-  CallSignature what;
-  std::string text;                                // of an announcement
   std::string to_string() const;                   // "all_reduce of 4 float32"
-  std::string with_number(uint64_t number) const;  // "all_reduce 17", "remap of (40, 10) (call 17)"
+  std::string with_number(uint64_t number) const;  // "all_reduce 17"
 };
 
 class GroupState;
@@ -71,9 +63,6 @@ class GroupCall : public std::enable_shared_from_this<GroupCall> {
   virtual ~GroupCall() = default;
   // Begins to send and receive. The call ends when all of that is done, and what was begun meanwhile.
   virtual void start() = 0;
-
-  // Of an announcement: what it says.
-  virtual std::string text() const { return {}; }
 
   const CallSignature signature;
   const GroupClock::time_point since;
@@ -134,7 +123,7 @@ class GroupState {
   };
   struct Told {
     int rank;
-    CallName what;
+    CallSignature what;
   };
   struct Progress {  // of a rank, as far as it is known
     uint64_t made = 0;
@@ -146,7 +135,7 @@ class GroupState {
   std::map<Key, std::deque<Body>> bodies;   // for which there is no place yet
   std::map<Key, std::deque<Place>> places;  // for which there is no body yet
   std::map<uint64_t, Told> told;            // calls that others have made, and this rank has not
-  std::map<uint64_t, CallName> made;        // the latest of this rank
+  std::map<uint64_t, CallSignature> made;   // the latest of this rank
   std::vector<Progress> progress;           // by rank
   bool closed = false;
 
@@ -199,7 +188,7 @@ class GroupCore final : public LinkEvents, public std::enable_shared_from_this<G
   void tell(int to, Kind kind, uint64_t group, uint64_t call, std::string_view text);
   void on_body(GroupState& group, int from, const Head& head, std::string_view rest);
   void meet(GroupState& group, int from, GroupState::Body&& body, GroupState::Place&& place);
-  bool agree(GroupState& group, int from, uint64_t call, const CallName& what);
+  bool agree(GroupState& group, int from, uint64_t call, const CallSignature& what);
   std::string doing(GroupState& group) const;
   std::string why_late(const GroupState& group, const GroupCall& call, size_t rank) const;
   // A stretch of the trace; those of a rank that overlap are on tracks of their own.

@@ -292,49 +292,6 @@ TEST_P(Groups, WhoIsLateSaysWhatItWaitsFor) {
          {1s, 2s});
 }
 
-TEST_P(Groups, AnnouncementsMustBeAlike) {
-  const auto announce = [](WaitingGroup& group, const std::string& what, uint64_t hash) {
-    wait_for_call([&](ProcessGroup::Done done) { group->announce(what, hash, std::move(done)); });
-  };
-  on_all(3, [&](WaitingGroup& group) {
-    announce(group, "remap of (4096, 1000)", 5);
-    announce(group, "product of (8, 4)", 6);
-  });
-  on_all(3, [&](WaitingGroup& group) {
-    const std::string error = error_of([&] {
-      announce(group, group.rank() == 2 ? "remap of (40, 10)" : "product of (8, 4)", 5);
-      group.barrier();
-    });
-    EXPECT_THAT(error, AllOf(HasSubstr("in call 1 of a group rank"), HasSubstr("calls remap of (40, 10)"),
-                             HasSubstr("calls product of (8, 4)")));
-  });
-  on_all(2, [&](WaitingGroup& group) {
-    const std::string error = error_of([&] {
-      announce(group, "remap of (40, 10)", static_cast<uint64_t>(group.rank()));
-      group.barrier();
-    });
-    EXPECT_THAT(error, HasSubstr("calls remap of (40, 10), and rank"));
-    EXPECT_THAT(error, HasSubstr("calls it with another layout"));
-  });
-  on_all(1, [&](WaitingGroup& group) {
-    announce(group, "remap of (4, 4)", 1);
-    EXPECT_THROW(announce(group, "", 1), ValueError);
-  });
-  // What it is about is named where somebody is late.
-  on_all(2,
-         [&](WaitingGroup& group) {
-           if (group.rank() == 0) {
-             const std::string error = error_of([&] { announce(group, "remap of (9, 9)", 1); });
-             EXPECT_THAT(error,
-                         HasSubstr("in remap of (9, 9) (call 1): rank 1 has not called it (it is before its "
-                                   "first call, in the program)"));
-           } else {
-             std::this_thread::sleep_for(3s);
-           }
-         },
-         {1s, 2s});
-}
-
 // The links may still have it: the callable goes when they are done with it.
 TEST(InprocGroup, WhatFailedKeepsItsMemory) {
   auto groups = make_inproc_groups(2, {20s, 40s});

@@ -172,6 +172,21 @@ TEST(DistMatrix, RanksThatDisagreeAreTold) {
   });
 }
 
+TEST(DistMatrix, WhatIsWaitedForIsNamed) {
+  Ranks ranks(2);
+  ranks.run([&](const JobRef& job) {
+    const auto m = DistMatrix::filled(job, Layout::by_rows(8, 8, 2), DType::float32, 1);
+    if (job->rank() == 1) return job->group().give_up("it has had enough");
+    const DistMatrix other = m.remap(Layout::by_columns(8, 8, 2));
+    const std::string error = error_of<NetworkError>([&] { other.local()[0].wait_to_read(); });
+    EXPECT_THAT(error, testing::AllOf(HasSubstr("in remap of (8, 8)"), HasSubstr("it has had enough")));
+    try {
+      job->engine().wait_all();
+    } catch (const Error&) {  // the same
+    }
+  });
+}
+
 TEST(DistMatrix, ErrorsTravel) {
   Ranks ranks(3);
   ranks.run([&](const JobRef& job) {
