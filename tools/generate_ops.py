@@ -15,6 +15,7 @@ import re
 import sys
 
 import cpp_operators
+import numpy_stub
 import operator_pages
 from loomix import _core, _operators
 
@@ -187,57 +188,12 @@ def options_file():
     return file_text("io", None, text)
 
 
-# Functions of mx.np that give one array or several, as their arguments say.
-_ONE_OR_MORE = ("atleast_1d", "atleast_2d", "atleast_3d", "average", "linspace", "unique", "frexp")
-
-
-def numpy_file():
-    """The text of the stub of the functions of ``mx.np``: what their signatures say, and that they give arrays."""
-    from loomix import numpy
-
-    lines = [
-        "# SPDX-License-Identifier: Apache-2.0",
-        "# Written by tools/generate_ops.py from the functions of mx.np; do not edit.",
-        "import builtins",
-        "from typing import Any",
-        "",
-        "from .multiarray import ndarray",
-        "",
-    ]
-    plain = {"int": "int", "float": "float", "str": "str", "bool": "builtins.bool"}
-    for name, function in sorted(numpy.FUNCTIONS.items()):
-        signature = inspect.signature(function)
-        parts, names_only = [], False
-        for item in signature.parameters.values():
-            mark = {item.VAR_POSITIONAL: "*", item.VAR_KEYWORD: "**"}.get(item.kind, "")
-            names_only = names_only or mark == "*"
-            if item.kind is item.KEYWORD_ONLY and not names_only:
-                parts.append("*")
-                names_only = True
-            kind = plain.get(str(item.annotation), "Any")
-            default = "" if item.default is item.empty else " = ..."
-            parts.append(f"{mark}{item.name}: {kind}{default}")
-        given = str(signature.return_annotation).replace("Any", "ndarray")
-        if name in _ONE_OR_MORE or name in numpy._fallback.FUNCTIONS:
-            given = "Any"
-        known = given.startswith(("list[", "tuple[", "Any")) or given in plain
-        ending = f") -> {plain.get(given, given if known else 'ndarray')}: ..."
-        joined = ", ".join(parts)
-        if len(joined) + len(name) + len(ending) + 5 <= 110:
-            lines.append(f"def {name}({joined}{ending}")
-        elif len(joined) + 4 <= 110:
-            lines += [f"def {name}(", f"    {joined}", ending]
-        else:
-            lines += [f"def {name}(", *(f"    {part}," for part in parts), ending]
-    return "\n".join(lines) + "\n"
-
-
 def files():
     """Path to text of everything that is generated."""
     spaces = collect()
     result = operator_pages.documents(OPERATOR_PAGES, spaces)
     result[PACKAGE / "io" / "_generated_options.pyi"] = options_file()
-    result[PACKAGE / "numpy" / "_generated_functions.pyi"] = numpy_file()
+    result[PACKAGE / "numpy" / "_generated_functions.pyi"] = numpy_stub.text()
     result[CPP_HEADERS / "cpp" / "op.h"] = cpp_operators.header(spaces)
     result[CPP_HEADERS / "nn" / "ops.h"] = cpp_operators.run_header(spaces)
     for package in ("ndarray", "symbol"):

@@ -344,6 +344,64 @@ def test_bad_objects():
             call()
 
 
+# ---- NumPy mode ----
+
+
+class Attention(gluon.HybridBlock):
+    """A block of ``mx.np``: traced when it is hybridized."""
+
+    def __init__(self):
+        super().__init__()
+        self.query, self.key = nn.Dense(8, flatten=False), nn.Dense(8, flatten=False)
+        self.out = nn.Dense(4)
+
+    def forward(self, x):
+        weights = mx.npx.softmax(mx.np.matmul(self.query(x), mx.np.swapaxes(self.key(x), -1, -2)))
+        return self.out(mx.np.einsum("bij,bjk->bik", weights, x))
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("dtype", LOW)
+def test_training_in_numpy_mode(start, dtype, hybridized):
+    def curve(low):
+        mx.random.seed(1)
+        net = Attention()
+        net.initialize(mx.init.Xavier())
+        x, y = mx.np.random.normal(size=(16, 5, 6)), mx.np.arange(16) % 4
+        net(x)
+        if hybridized:
+            net.hybridize()
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+        if low:
+            start(dtype)
+            amp.init_trainer(trainer)
+        losses = []
+        while len(losses) < 12:
+            with autograd.record():
+                out = net(x)
+                loss = gluon.loss.SoftmaxCrossEntropyLoss()(out, y)
+                if low:
+                    with amp.scale_loss(loss, trainer) as large:
+                        autograd.backward(large)
+            if not low:
+                loss.backward()
+            before = low and trainer._amp_loss_scaler.loss_scale
+            trainer.step(16)
+            if not (
+                low and trainer._amp_loss_scaler.loss_scale < before
+            ):  # else skipped: the scale was too large
+                losses.append(float(loss.mean()))
+        assert type(out) is mx.np.ndarray
+        return losses, name_of(out.dtype)
+
+    with mx.util.np_shape(), mx.util.np_array():
+        expected, whole = curve(low=False)
+        losses, low = curve(low=True)
+    assert (whole, low) == ("float32", dtype)
+    assert losses[-1] < 0.9 * losses[0]
+    np.testing.assert_allclose(losses, expected, rtol=0.02)  # halves have 8 or 11 bits
+
+
 # ---- lists ----
 
 

@@ -2,6 +2,7 @@
 """``mx.np`` beside official NumPy: random expressions, indices, gradients; types, errors, protocols, pickles."""
 
 import copy
+import itertools
 import pickle
 
 import loomix as mx
@@ -307,6 +308,24 @@ def test_random_numbers_follow_the_seed():
     mx.random.seed(5)
     assert first == [np.random.normal(size=(2,)).tolist(), np.random.randint(0, 9, size=(3,)).tolist()]
     assert sorted(np.random.permutation(5).tolist()) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2, 3), (0, 3)])
+def test_diagonals_in_any_two_axes(shape):
+    values = onp.arange(onp.prod(shape), dtype="float32").reshape(shape)
+    for (one, two), k in itertools.product(
+        itertools.permutations(range(-1, len(shape) - 1), 2), range(-4, 5)
+    ):
+        x = np.array(values)
+        x.attach_grad()
+        with autograd.record():
+            found = np.diagonal(x, k, one, two)
+        found.backward()
+        expected = onp.diagonal(values, k, one, two)
+        onp.testing.assert_array_equal(found.asnumpy(), expected)
+        assert found.shape == expected.shape and x.grad.asnumpy().sum() == expected.size
+    with pytest.raises(ValueError, match=r"np.diagonal.*out of bounds"):
+        np.diagonal(np.ones(3))
 
 
 def test_einsum_is_official_numpys():

@@ -112,6 +112,9 @@ mx.viz.plot_netwrk(module)
 mx.np.matmull
 mx.np.exp(1.0).exponent
 mx.np.sum(mx.np.ones(2), axes=0)
+mx.np.zeros((2, 2), ctx="cpu")
+mx.np.sum(mx.np.ones(2), axis="0")
+mx.np.add(mx.cpu(), 1)
 """
 # And what it must not take for one.
 RIGHT = """
@@ -140,6 +143,11 @@ mx.contrib.text.vocab
 mx.test_utils.assert_almost_equal(np.ones(2), mx.nd.ones(2))
 mx.np.exp(mx.np.ones(2)).as_nd_ndarray()
 mx.np.split(mx.np.arange(4), 2)[0].sum(axis=0, keepdims=True)
+mx.np.transpose(mx.np.zeros((2, 3), dtype="float16", ctx=mx.cpu()), axes=(1, 0))
+mx.np.where(mx.np.ones(2) > 0, [1, 2], 0.5)
+mx.np.concatenate([mx.np.ones(2), mx.np.zeros(2)], axis=0)
+mx.np.expand_dims([1, 2], axis=(0, 1))
+mx.np.tile(mx.np.ones(2), (2, 1))
 """
 
 

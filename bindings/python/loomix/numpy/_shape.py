@@ -406,17 +406,14 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     )
 
 
-def _diagonal_last(a: Any, offset: int, axis1: int, axis2: int) -> Any:
-    a = moveaxis(a, (axis1, axis2), (-2, -1))
-    rows, columns = a.shape[-2:]
-    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    at = onp.arange(count)
-    return a[..., at - min(offset, 0), at + max(offset, 0)]
-
-
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonals of matrices in two axes; they are the last axis of the result."""
-    return _diagonal_last(asarray(a, who="np.diagonal"), offset, axis1, axis2)
+    a = asarray(a, who="np.diagonal")
+    one, two = axes_of((axis1, axis2), a.ndim, "np.diagonal")
+    rows, columns = a.shape[one], a.shape[two]
+    if -rows < offset < columns:
+        return F.diag(a, k=offset, axis1=one, axis2=two)
+    return cast(moveaxis(a, (one, two), (-2, -1))[..., :0, :0].sum(axis=-1), a.dtype)  # of no elements
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
