@@ -16,6 +16,7 @@
 #include "engine/device/scratch_block.h"
 #include "engine/trace.h"
 #include "ops/kernel_module.h"
+#include "symbol/executor/ordered_state.h"
 #include "symbol/executor/staged_arrays.h"
 #include "symbol/executor/value_check.h"
 
@@ -203,6 +204,10 @@ void OpCall::choose(Runtime& runtime, const Spec& spec) {
   cost_ns_ = static_cast<uint32_t>(std::min<double>(choice_.cost_ns, std::numeric_limits<uint32_t>::max()));
   limit_cores(false);
   if (spec.op.random_numbers) random_numbers_ = spec.op.random_numbers(*spec.attrs, kernel_spec);
+  if (choice_.kernel->run_async) {
+    ordered_ = dynamic_cast<const OrderedState*>(choice_.state.get());
+    if (ordered_ && ordered_->channel()) tags_.use(*ordered_->channel());
+  }
   scratch_bytes_ = aligned(choice_.scratch_bytes);
   if (!detours_.empty()) prepare_detours(runtime);
   if (scratch_bytes_ > 0) find_scratch(runtime, spec);
@@ -465,6 +470,27 @@ class OpCall::AsyncRun final : public engine::CompletionSink {
   bool infinite_inputs_ = false;
 };
 
+// The work of a call that others wait for. If the engine drops it, because there is an error in what it reads, it says so.
+class OpCall::OrderedRun {
+ public:
+  OrderedRun(const OpCall& call, ops::RandomStream random, bool checked)
+      : call_(const_cast<OpCall*>(&call)), random_(random), checked_(checked) {}
+  OrderedRun(OrderedRun&&) noexcept = default;
+  OrderedRun& operator=(OrderedRun&&) = delete;
+  ~OrderedRun() {
+    if (call_) call_->ordered_->dropped(call_->describe());
+  }
+  void operator()(engine::RunContext& context, engine::Completion completion) {
+    const Ref<OpCall> call = std::move(call_);
+    AsyncRun::start(*call, context, random_, checked_, std::move(completion));
+  }
+
+ private:
+  Ref<OpCall> call_;
+  ops::RandomStream random_;
+  bool checked_;
+};
+
 OpCall::Within::Within(const std::string& name) noexcept : outer_(std::exchange(within, &name)) {}
 
 OpCall::Within::~Within() { within = outer_; }
@@ -503,6 +529,8 @@ void OpCall::push(Runtime& runtime, ops::RandomStream random, int16_t priority) 
   } else if (choice_.kernel->run) {
     runtime.engine().push(std::move(info), tags_.tags(),
                           [this, random](engine::RunContext& context) { run(context, random); });
+  } else if (ordered_) {
+    runtime.engine().push_async(std::move(info), tags_.tags(), OrderedRun(*this, random, checked));
   } else {
     runtime.engine().push_async(
         std::move(info), tags_.tags(),

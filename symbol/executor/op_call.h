@@ -17,6 +17,8 @@
 
 namespace loomix {
 
+class OrderedState;
+
 // One operator on given arrays, ready to be pushed: kernel chosen and prepared, tags and views made. An imperative call
 // is made, pushed once and dropped; a bound graph makes its calls once and pushes them every step.
 class OpCall final : public RefCounted {
@@ -113,6 +115,7 @@ class OpCall final : public RefCounted {
   };
   class Run;                                  // views and scratch memory of one run
   class AsyncRun;                             // the same until the kernel's completion
+  class OrderedRun;                           // starts it, and notices if it never runs
   class Clock;                                // notes a run's time
   static constexpr uint32_t kTimedNs = 2000;  // calls with a smaller estimate are not timed
 
@@ -157,6 +160,7 @@ class OpCall final : public RefCounted {
   bool runs_on_host_ = false;
   Device device_;
   mutable std::atomic<int64_t> last_ns_{-1};
+  const OrderedState* ordered_ = nullptr;  // the kernel's state, if it is one
   uint64_t random_numbers_ = 0;
   size_t scratch_bytes_ = 0;
   int64_t bytes_ = 0;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
+
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/settings.h"
@@ -11,6 +14,7 @@
 #include "engine/engine.h"
 #include "kvstore/cluster_store.h"
 #include "kvstore/group_store.h"
+#include "linalg/collective/collective_group.h"
 
 namespace loomix::python {
 namespace {
@@ -39,14 +43,24 @@ void start(const std::string& kind, uintptr_t communicator) {
   running.store(made.release());
 }
 
-py::dict traffic() {
-  const comm::GroupTraffic counts = job()->group().traffic();
+py::dict to_dict(const comm::GroupTraffic& counts) {
   py::dict result;
   result["calls"] = counts.calls;
   result["sent"] = counts.sent;
   result["received"] = counts.received;
   result["waited_s"] = counts.waited_s;
   return result;
+}
+
+// The name of the group of these ranks, for attributes of operators. Every one of them calls it, alike; nothing travels.
+std::string collective_group(const std::vector<int>& ranks) {
+  static std::map<std::vector<int>, std::string> made;  // guarded by the GIL
+  if (const auto found = made.find(ranks); found != made.end()) return found->second;
+  const std::string name = fmt::format("ranks {}", fmt::join(ranks, ","));
+  std::shared_ptr<comm::ProcessGroup> group = job()->group().subgroup(ranks);
+  linalg::add_collective_group(
+      make_ref<linalg::CollectiveGroup>(name, core().runtime().engine(), std::move(group)));
+  return made[ranks] = name;
 }
 
 // As rank, whether it is on this machine, bytes, seconds one way, and with another message the other way.
@@ -73,7 +87,11 @@ void add_job(py::module_& m) {
   m.def("rank", [] { return job()->rank(); });
   m.def("size", [] { return job()->size(); });
   m.def("kind", [] { return job()->group().kind(); });
-  m.def("traffic", &traffic);
+  m.def("traffic", [] { return to_dict(job()->group().traffic()); });
+  m.def("collective_group", &collective_group);
+  m.def("group_traffic", [](const std::string& name) {
+    return to_dict(linalg::find_collective_group(name)->group().traffic());
+  });
   m.def("link_times", &link_times);
   m.def("give_up", [](const std::string& why) { job()->group().give_up(why); });
   m.def("barrier", [] {

@@ -17,12 +17,13 @@ namespace loomix::linalg {
 // Ranks as threads, with an engine each, as processes have.
 class Ranks {
  public:
-  explicit Ranks(int count, std::chrono::seconds deadline = std::chrono::seconds(20)) {
+  explicit Ranks(int count, std::chrono::seconds deadline = std::chrono::seconds(20),
+                 const ops::OpTable& table = ops::builtin_table()) {
     for (auto& group : comm::make_inproc_groups(count, {deadline, deadline})) {
       engine::EngineOptions options;
       options.workers = 1;
       engines_.push_back(engine::make_threaded_engine(options));
-      runtimes_.push_back(std::make_unique<Runtime>(*engines_.back(), ops::builtin_table()));
+      runtimes_.push_back(std::make_unique<Runtime>(*engines_.back(), table));
       jobs_.push_back(std::make_shared<Job>(*runtimes_.back(), std::move(group)));
     }
   }

@@ -21,6 +21,7 @@
 #include "engine/exit.h"
 #include "engine/fork.h"
 #include "io/image_ops/image_ops.h"
+#include "linalg/collective/collective_ops.h"
 #include "ops/shape_rule.h"
 #include "ops/table.h"
 #include "symbol/autograd/tape.h"
@@ -78,6 +79,7 @@ const ops::OpTable* make_table() {
   autograd::register_operators(*table);
   io::register_image_ops(*table);
   register_custom_ops(*table);
+  linalg::register_collectives(*table);
   control_flow::register_operators(*table);
   control_flow::register_gradients(*table);
   table->validate();

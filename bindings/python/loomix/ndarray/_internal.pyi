@@ -855,6 +855,54 @@ def _ones(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _parallel_all_reduce(
+    data: NDArray,
+    group: str = "",
+    partial_gradient: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _parallel_all_to_all(
+    data: NDArray,
+    group: str = "",
+    axis: int = 0,
+    whole: int = 0,
+    new_axis: int = 1,
+    new_whole: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _parallel_gather(
+    data: NDArray,
+    group: str = "",
+    axis: int = 0,
+    whole: int = 0,
+    partial_gradient: bool = True,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _parallel_own(
+    data: NDArray,
+    group: str = "",
+    axis: int = 0,
+    whole: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _parallel_reduce_scatter(
+    data: NDArray,
+    group: str = "",
+    axis: int = 0,
+    whole: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _parallel_share(
+    data: NDArray,
+    group: str = "",
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _plus(
     lhs: NDArray,
     rhs: NDArray,

@@ -12,6 +12,7 @@ job, a *mesh* its ranks in a grid with named axes, a *layout* says which rank ho
 (6, 5)
 """
 
+from .collectives import all_reduce, all_to_all, gather, own, reduce_scatter, share
 from .job import barrier, rank, set_links, size, start, traffic
 from .layout import Layout
 from .matrix import Matrix
@@ -22,9 +23,15 @@ __all__ = [
     "Layout",
     "Matrix",
     "Mesh",
+    "all_reduce",
+    "all_to_all",
     "barrier",
+    "gather",
+    "own",
     "rank",
+    "reduce_scatter",
     "set_links",
+    "share",
     "size",
     "start",
     "traffic",

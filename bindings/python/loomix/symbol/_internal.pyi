@@ -843,6 +843,60 @@ def _ones(
     attr: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Symbol: ...
+def _parallel_all_reduce(
+    data: Symbol | None = None,
+    group: str = "",
+    partial_gradient: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _parallel_all_to_all(
+    data: Symbol | None = None,
+    group: str = "",
+    axis: int = 0,
+    whole: int = 0,
+    new_axis: int = 1,
+    new_whole: int = 0,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _parallel_gather(
+    data: Symbol | None = None,
+    group: str = "",
+    axis: int = 0,
+    whole: int = 0,
+    partial_gradient: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _parallel_own(
+    data: Symbol | None = None,
+    group: str = "",
+    axis: int = 0,
+    whole: int = 0,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _parallel_reduce_scatter(
+    data: Symbol | None = None,
+    group: str = "",
+    axis: int = 0,
+    whole: int = 0,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
+def _parallel_share(
+    data: Symbol | None = None,
+    group: str = "",
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    **attrs: Any,
+) -> Symbol: ...
 def _plus(
     lhs: Symbol | None = None,
     rhs: Symbol | None = None,
