@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches for hyper-parameters: what is tried, and that nothing is lost however its processes end."""
 
+import fcntl
 import json
 import os
 import random
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -194,6 +198,22 @@ def test_other_bad_input(tmp_path):
         tune.search(quadratic, X, trials=1, folder=tmp_path / "file")
 
 
+@pytest.mark.parametrize("lock", ["next.lock", "journal.lock"])
+def test_a_storage_that_is_locked(tmp_path, monkeypatch, lock):
+    monkeypatch.setattr("loomix.tune.storage._DEADLINE", 0.1)
+    tune.search(quadratic, X, trials=1, folder=tmp_path)
+    with open(tmp_path / lock) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(MXNetError, match=f"{lock} has been locked by another process"):
+            tune.search(quadratic, X, trials=2, folder=tmp_path)
+
+
+def test_a_storage_that_cannot_be_written(tmp_path):
+    (tmp_path / "journal.log").mkdir()
+    with pytest.raises(MXNetError, match="journal.log cannot be written"):
+        tune.search(quadratic, X, trials=1, folder=tmp_path)
+
+
 def dies(trial):
     if trial.number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -249,6 +269,124 @@ def test_a_commands_result_counts_though_its_worker_was_killed(tmp_path, monkeyp
     (trial,) = tune.Study("study").trials
     assert trial.state == "complete" and trial.value == trial.params["x"]
     assert Path("runs").read_text() == "run "
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def postgresql(tmp_path):
+    """The URL of a server that lives as long as the test."""
+    pytest.importorskip("psycopg")
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not programs:
+        pytest.skip("PostgreSQL is not installed")
+    user = {"user": "postgres"} if os.getuid() == 0 else {}  # it refuses to run as root
+    bin, folder = programs[-1].parent, Path(tempfile.mkdtemp(prefix="pg"))  # a socket's path is short
+    if user:
+        shutil.chown(folder, "postgres")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "cwd": folder, **user}
+    command = [bin / "initdb", "--no-sync", "-A", "trust", "-U", "loomix", "-D", folder / "data"]
+    subprocess.run(command, check=True, **quiet)
+    command = [bin / "postgres", "-D", folder / "data", "-k", folder, "-c", "listen_addresses=", "-F"]
+    server = subprocess.Popen(command, **quiet)
+    try:
+        wait_for(lambda: (folder / ".s.PGSQL.5432").exists())
+        yield f"postgresql+psycopg://loomix@/postgres?host={folder}"
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+        shutil.rmtree(folder)
+
+
+GRPC = """
+import sys
+import optuna
+from optuna.storages import journal
+backend = journal.JournalFileBackend(sys.argv[1])
+optuna.storages.run_grpc_proxy_server(optuna.storages.JournalStorage(backend), host="127.0.0.1", port=int(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def grpc(tmp_path):
+    """The URL of Optuna's proxy before a journal."""
+    pytest.importorskip("grpc")
+    port = _free_port()
+    server = subprocess.Popen([sys.executable, "-c", GRPC, tmp_path / "served.log", str(port)])
+
+    def is_there():
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        wait_for(is_there)
+        yield f"grpc://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "grpc"])
+def test_results_on_a_server(tmp_path, request, kind):
+    """The same trials as by the journal, by two workers; a second call goes on from what the server has."""
+    how = {"method": "random", "storage": request.getfixturevalue(kind)}
+    tune.search(quadratic, X, trials=4, workers=2, folder=tmp_path / "served", **how)
+    study = tune.search(quadratic, X, trials=8, workers=2, folder=tmp_path / "served", **how)
+    plain = tune.search(quadratic, X, trials=8, method="random", folder=tmp_path / "plain")
+    assert [t.params for t in study.trials] == [t.params for t in plain.trials]
+    assert [t.value for t in study.trials] == [t.value for t in plain.trials]
+    assert not (tmp_path / "served" / "journal.log").exists()
+
+
+def test_a_server_that_is_not_there(tmp_path):
+    pytest.importorskip("psycopg")
+    url = f"postgresql+psycopg://loomix@/postgres?host={tmp_path}"
+    with pytest.raises(MXNetError, match="cannot be opened"):
+        tune.search(quadratic, X, trials=1, folder=tmp_path / "a", storage=url)
+
+
+IN_DASK = """
+import sys
+sys.path.insert(0, {tests!r})
+import test_tune
+from pathlib import Path
+from distributed import Client, LocalCluster
+from loomix import tune
+
+def work(folder):
+    test_tune.wait_for((Path(folder) / "study.json").exists)
+    return len(tune.work(folder, test_tune.sleeping).trials)
+
+if __name__ == "__main__":
+    folder = {folder!r}
+    with LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        client.run(lambda: sys.path.insert(0, {tests!r}))
+        first = client.submit(tune.search, test_tune.sleeping, test_tune.X, folder=folder, trials=24, progress=False)
+        others = client.map(work, [folder] * 2, pure=False)
+        assert client.gather(others) == [24, 24]
+        first.result()
+"""
+
+
+@pytest.mark.slow
+def test_workers_in_dask(tmp_path):
+    """One task begins the search, others join it."""
+    pytest.importorskip("distributed")
+    script = tmp_path / "script.py"
+    script.write_text(IN_DASK.format(tests=os.path.dirname(__file__), folder=str(tmp_path / "study")))
+    subprocess.run([sys.executable, str(script)], check=True, timeout=100)
+    assert [t.state for t in tune.Study(tmp_path / "study").trials] == ["complete"] * 24
 
 
 def test_two_workers_are_busy_to_the_end(tmp_path):

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..base import MXNetError
 
 _DEADLINE = 60.0  # seconds; a lock is held for milliseconds, but for those of trials, which nobody waits for
+_SYNC = 0.1  # seconds between writes of the journal to the disk itself
 
 
 def optuna() -> Any:
@@ -82,26 +85,38 @@ class FileLock:
             self.release()
 
 
-class _JournalLock(FileLock):
-    """The journal's. A writer that was killed in the middle of a line leaves the line's beginning, which goes."""
+class _Journal:
+    """Optuna's journal in a file, faster. What is appended is brought to the disk at most ten times a second: a process
+    that is killed loses nothing that it wrote, so this matters where a machine loses power."""
 
-    def __init__(self, journal: Path) -> None:
-        super().__init__(journal.with_suffix(".lock"))
-        self._journal = journal
+    def __init__(self, library: Any, path: Path) -> None:
+        self.read_logs = library.storages.journal.JournalFileBackend(str(path)).read_logs
+        self._path, self._lock = path, FileLock(path.with_suffix(".lock"))
+        self._synced = -_SYNC
 
-    def acquire(self) -> bool:
-        super().acquire()
-        with open(self._journal, "r+b") as file:
-            end = file.seek(0, os.SEEK_END)
-            if end == 0:
-                return True
-            file.seek(end - 1)
-            if file.read(1) == b"\n":
-                return True
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """As Optuna's does."""
+        text = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
+        with self._lock.held(), open(self._path, "r+b") as file:
+            self._drop_torn_line(file)
+            file.write(text.encode())
+            file.flush()
+            if time.monotonic() - self._synced >= _SYNC:
+                os.fsync(file.fileno())
+                self._synced = time.monotonic()
+
+    @staticmethod
+    def _drop_torn_line(file: BinaryIO) -> None:
+        """A writer that was killed in the middle of a line leaves the line's beginning, which goes."""
+        end = file.seek(0, os.SEEK_END)
+        if end == 0:
+            return
+        file.seek(end - 1)
+        if file.read(1) != b"\n":
             begin = max(0, end - (1 << 20))
             file.seek(begin)
             file.truncate(begin + file.read().rfind(b"\n") + 1)
-        return True
+        file.seek(0, os.SEEK_END)
 
 
 def open_storage(folder: Path, url: str | None) -> Any:
@@ -111,17 +126,16 @@ def open_storage(folder: Path, url: str | None) -> Any:
         journal = folder / "journal.log"
         try:
             journal.touch()
-            backend = library.storages.journal.JournalFileBackend(
-                str(journal), lock_obj=_JournalLock(journal)
-            )
-            return library.storages.JournalStorage(backend)
+            return library.storages.JournalStorage(_Journal(library, journal))
         except OSError as error:
             raise MXNetError(f"[tune] {journal} cannot be written: {error.strerror}.") from error
     if url.startswith("grpc://"):
         host, colon, port = url[len("grpc://") :].rpartition(":")
         if not (host and colon and port.isdigit()):
             raise MXNetError(f"[tune] the storage is {url!r}; allowed is grpc://HOST:PORT.")
-        return library.storages.GrpcStorageProxy(host=host, port=int(port))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", library.exceptions.ExperimentalWarning)
+            return library.storages.GrpcStorageProxy(host=host, port=int(port))
     if "://" not in url:
         raise MXNetError(
             f"[tune] the storage is {url!r}; allowed are None for a journal in the folder, grpc://HOST:PORT, and "
