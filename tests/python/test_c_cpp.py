@@ -299,3 +299,34 @@ def test_debian_packages(tmp_path):
     assert f"{tmp_path}/root/usr/lib/loomix/libloomix.so" in run(
         "ldd", tmp_path / "root/usr/lib/libloomix_c.so.0"
     )
+
+
+RECIPES = ROOT / "tools/recipes"
+
+
+def test_recipes_name_what_there_is():
+    """Targets and components of both recipes, and their version, are those of the project."""
+    conan, vcpkg = (RECIPES / name for name in ("conan/conanfile.py", "vcpkg/portfile.cmake"))
+    version = re.search(r"project\(loomix\s+VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    assert json.loads((RECIPES / "vcpkg/vcpkg.json").read_text())["version"] == version
+    assert f'version = "{version}"' in conan.read_text()
+    for list_of in (r"_COMPONENTS = \((.*)\)", r"_TARGETS = \((.*)\)"):
+        words = " ".join(re.findall(r"\w+", re.search(list_of, conan.read_text())[1]))
+        assert re.search(rf"foreach\(\w+ {words}\)", vcpkg.read_text())
+    targets = re.search(r"_TARGETS = \((.*)\)", conan.read_text())[1]
+    if (BUILD / "build.ninja").exists():
+        known = run("ninja", "-C", BUILD, "-t", "targets", "all")
+        assert all(f"\n{target}: phony" in known for target in re.findall(r"\w+", targets))
+
+
+@is_built
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("conan") is None, reason="there is no conan")
+def test_conan_packs_what_is_built(tmp_path):
+    recipe = tmp_path / "tools/recipes/conan"  # Conan writes beside the recipe and into the build folder
+    shutil.copytree(RECIPES / "conan", recipe)
+    (tmp_path / "LICENSE").write_text("")
+    (tmp_path / "build").symlink_to(BUILD)
+    environment = {**without_library_path(), "CONAN_HOME": str(tmp_path / "home")}
+    run("conan", "profile", "detect", env=environment)
+    run("conan", "export-pkg", recipe, "-s", "compiler.cppstd=20", env=environment)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """C++ networks (loomix/nn.h) and Gluon's: the same files, the same results."""
 
+import http.client
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import loomix as mx
@@ -240,6 +243,47 @@ def test_processes_train_together(tmp_path):
         found = dict(re.findall(r"rank (\d) of 2: accuracy ([\d.]+)", done.stdout))
         assert set(found) == {"0", "1"} and len(set(found.values())) == 1  # the same network
         assert float(found["0"]) > 0.75
+
+
+def test_a_server_answers_many_at_once(tmp_path):
+    """As the same network does in Python, several requests in a batch; and bad requests are refused."""
+    nn = mx.gluon.nn
+    net = nn.HybridSequential()
+    for filters in (20, 50):
+        net.add(nn.Conv2D(filters, 5, activation="tanh"), nn.MaxPool2D(2))
+    net.add(nn.Flatten(), nn.Dense(500, activation="tanh"), nn.Dense(10))
+    net.initialize(mx.init.Xavier())
+    images = np.random.RandomState(0).randint(0, 256, (48, 784), dtype="uint8")
+    scores = net(mx.nd.array(images.reshape(-1, 1, 28, 28) / 255.0)).asnumpy()
+    net.save_parameters(str(tmp_path / "net.params"))
+    source = tmp_path / "server.cc"
+    for name in ("server.cc", "batcher.h"):
+        shutil.copy(ROOT / "examples/cpp/server" / name, tmp_path)
+    spec = importlib.util.spec_from_file_location("client", ROOT / "examples/cpp/server/client.py")
+    client = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(client)
+    server = subprocess.Popen(
+        [build(source), tmp_path / "net.params", "0"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        port = int(server.stdout.readline().rpartition(":")[2])
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(
+                pool.map(lambda i: client.ask(port, [image.tobytes() for image in images[i::8]]), range(8))
+            )
+        for i, classes in enumerate(answers):
+            assert classes == scores[i::8].argmax(axis=1).tolist()
+        with pytest.raises(RuntimeError, match="400: 3 bytes came; expected 784"):
+            client.ask(port, [b"abc"])
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", "/counts")
+        counts = json.loads(connection.getresponse().read())
+        assert counts["requests"] == 48 and counts["batches"] < 48
+        connection.request("GET", "/else")
+        assert connection.getresponse().status == 404
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def mpi_is_there():
