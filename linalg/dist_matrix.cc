@@ -110,6 +110,7 @@ DistMatrix DistMatrix::uninitialised(const JobRef& job, const Layout& layout, DT
   check_type(dtype);
   layout.check_ranks(job->size());
   DistMatrix result(job, layout, dtype);
+  job->kept().make_room(job->engine(), layout.elements_of(job->rank()) * size_of(dtype));
   for (const int number : layout.blocks_of(job->rank())) {
     const Block block = layout.block(number);
     result.blocks_.emplace_back(job->engine(), Shape{block.rows, block.columns}, dtype, Device::cpu());
@@ -166,7 +167,8 @@ DistMatrix DistMatrix::remap(const Layout& layout, std::optional<DType> dtype, b
   const Operation operation(job_,
                             fmt::format("remap of {} to {} {}{}", to_string(), name_of(to), layout.name(),
                                         transpose ? ", transposed" : ""),
-                            layout_.hash() ^ (layout.hash() << 1));
+                            layout_.hash() ^ (layout.hash() << 1),
+                            remap_messages(*job_, layout, wire_type(dtype_, to)));
   push_remap(operation, plan, {layout_, blocks_, dtype_}, {layout, result.blocks_, to});
   return result;
 }
@@ -178,6 +180,46 @@ NDArray DistMatrix::to_global() const {
 NDArray DistMatrix::to_global(int root) const {
   const DistMatrix there = remap(Layout::on_rank(rows(), columns(), root));
   return there.blocks_.empty() ? NDArray() : there.blocks_.front();
+}
+
+// ---- kept ---------------------------------------------------------------------------------------------------------------
+
+std::optional<DistMatrix> DistMatrix::kept_here() const {
+  const NDArray whole = job_->kept().find(identity_, KeptCopies::Writes(blocks_));
+  if (whole.is_none()) return {};
+  DistMatrix copy(job_, Layout::replicated(rows(), columns(), job_->size()), dtype_);
+  copy.blocks_ = {whole};
+  return copy;
+}
+
+NDArray DistMatrix::replicated() const {
+  if (layout_ == Layout::replicated(rows(), columns(), job_->size())) return blocks_.front();
+  KeptCopies::Writes writes(blocks_);
+  const DistMatrix there = by_kept_copies({*this}, "replicated copy of " + to_string()).front();
+  const NDArray whole = there.to_global();
+  if (there.identity_ == identity_ && job_->kept().may_keep(whole.bytes()))
+    job_->kept().put(identity_, std::move(writes), whole);
+  return whole;
+}
+
+std::vector<DistMatrix> by_kept_copies(std::vector<DistMatrix> matrices, const std::string& what) {
+  const JobRef& job = matrices.front().job();
+  std::vector<std::optional<DistMatrix>> copies;
+  uint8_t here = 0;
+  uint64_t key = 0;
+  bool asks = false;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    const DistMatrix& matrix = matrices[i];
+    key = key << 1 ^ matrix.layout().hash();
+    asks = asks || matrix.identity()->kept;
+    copies.push_back(matrix.kept_here());
+    if (copies.back()) here |= static_cast<uint8_t>(1U << i);
+  }
+  const uint8_t everywhere = asks ? Operation::agree(job, "copies for " + what, key, here) : 0;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    if ((everywhere >> i & 1U) != 0) matrices[i] = *copies[i];
+  }
+  return matrices;
 }
 
 // ---- element by element -------------------------------------------------------------------------------------------------

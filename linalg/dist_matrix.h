@@ -55,11 +55,18 @@ class DistMatrix {
   // The whole on every rank, or on one; none on the others.
   NDArray to_global() const;
   NDArray to_global(int root) const;
+  // The whole on every rank, to be read. Ranks keep it as Job::kept() allows, so the next call sends nothing, unless a block was
+  // written meanwhile on any rank. Calls after the first one of a matrix ask all ranks that, and wait for their word.
+  NDArray replicated() const;
   // The same numbers in another layout, type, or transposed: each element travels once at most, in the smaller of the two types. The
   // matrix itself where that is all the same.
   DistMatrix remap(const Layout& layout, std::optional<DType> dtype = {}, bool transpose = false) const;
   DistMatrix astype(DType dtype) const { return remap(layout_, dtype); }
   DistMatrix transposed() const { return remap(layout_.transposed(), {}, true); }  // nothing travels
+
+  // Copies of the whole that ranks keep. kept_here(): this rank's, as a replicated matrix; none where it has none or a block was written.
+  const std::shared_ptr<MatrixIdentity>& identity() const { return identity_; }
+  std::optional<DistMatrix> kept_here() const;
 
   // Element by element. The other one is remapped to this one's layout and type; ShapeError where the sizes differ.
   DistMatrix with(Arithmetic operation, const DistMatrix& other) const;
@@ -74,7 +81,10 @@ class DistMatrix {
 
  private:
   DistMatrix(JobRef job, Layout layout, DType dtype)
-      : job_(std::move(job)), layout_(std::move(layout)), dtype_(dtype) {}
+      : job_(std::move(job)),
+        layout_(std::move(layout)),
+        dtype_(dtype),
+        identity_(std::make_shared<MatrixIdentity>()) {}
   template <class Each>
   DistMatrix each_block(Each&& each) const;
   template <class Each>
@@ -84,7 +94,11 @@ class DistMatrix {
   Layout layout_;
   DType dtype_ = DType::float32;
   std::vector<NDArray> blocks_;
+  std::shared_ptr<MatrixIdentity> identity_;
 };
+
+// The matrices, each as its replicated copy where all ranks have a good one. Asks them, and waits for their word, if one was kept ever.
+std::vector<DistMatrix> by_kept_copies(std::vector<DistMatrix> matrices, const std::string& what);
 
 inline DistMatrix operator+(const DistMatrix& a, const DistMatrix& b) { return a.with(Arithmetic::add, b); }
 inline DistMatrix operator-(const DistMatrix& a, const DistMatrix& b) {

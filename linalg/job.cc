@@ -2,6 +2,7 @@
 #include "linalg/job.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -13,7 +14,8 @@ namespace {
 
 constexpr int64_t kMarkBytes = 8;
 constexpr uint64_t kGood = 0x21646f6f67213a29ULL;
-constexpr size_t kNoteBytes = 256;  // what a rank says about an operation: a key and a text
+constexpr size_t kNoteBytes = 256;             // what a rank says about an operation: a key, a text,
+constexpr size_t kSameBytes = kNoteBytes - 1;  // which are the same on all ranks, and bits that need not be
 
 engine::TaskInfo message_task(const char* (*name)(const void*), int64_t bytes) {
   engine::TaskInfo info;
@@ -40,8 +42,15 @@ int Job::reserve_tags(int count) {
   return std::exchange(next_tag_, next_tag_ + count);
 }
 
-Message::Message(Job& job, int64_t bytes)
-    : whole_(job.engine(), Shape{bytes + kMarkBytes}, DType::uint8, Device::cpu()) {}
+Message::Message(Job& job, int64_t bytes) {
+  job.kept().make_room(job.engine(), bytes + kMarkBytes);
+  whole_ = NDArray(job.engine(), Shape{bytes + kMarkBytes}, DType::uint8, Device::cpu());
+}
+
+Message Message::first(int64_t bytes) const {
+  LOOMIX_INTERNAL_CHECK(bytes + kMarkBytes <= whole_.bytes());
+  return Message(NDArray(whole_.storage_ref(), Shape{bytes + kMarkBytes}, DType::uint8));
+}
 
 void Message::push_mark() const {
   ArrayTags tags;
@@ -73,6 +82,7 @@ struct Operation::State {
     failed = why != nullptr;
     error = std::move(why);
     answered = true;
+    changed.notify_all();
     if (completion) finish();
   }
   void finish() {
@@ -80,6 +90,8 @@ struct Operation::State {
     completion.reset();
     notes = {};
   }
+  // Behind the own note.
+  const char* note(int rank) const { return notes.data() + static_cast<size_t>(rank + 1) * kNoteBytes; }
   // The group's errors know numbers of calls alone.
   std::exception_ptr named(const std::exception_ptr& why) const try {
     std::rethrow_exception(why);
@@ -90,14 +102,14 @@ struct Operation::State {
   }
   std::exception_ptr disagreement() const {
     std::string text;
-    const char* const first = notes.data() + kNoteBytes;  // behind the own note
+    int kinds = 0;
     for (int rank = 0; rank < job->size(); ++rank) {
-      const char* const note = first + static_cast<size_t>(rank) * kNoteBytes;
-      if (rank > 0 && std::memcmp(note, note - kNoteBytes, kNoteBytes) == 0) continue;
-      text += fmt::format("{}from rank {} on {}", text.empty() ? "" : "; ", rank, note + sizeof(uint64_t));
+      if (rank > 0 && std::memcmp(note(rank), note(rank - 1), kSameBytes) == 0) continue;
+      text +=
+          fmt::format("{}from rank {} on {}", text.empty() ? "" : "; ", rank, note(rank) + sizeof(uint64_t));
+      ++kinds;
     }
-    const bool all_same = std::equal(first + kNoteBytes, notes.data() + notes.size(), first);
-    if (all_same) return nullptr;
+    if (kinds == 1) return nullptr;
     return std::make_exception_ptr(
         ValueError(fmt::format("[parallel] ranks do different things: {}; all must call the same, with the "
                                "same shapes, types and layouts.",
@@ -109,8 +121,9 @@ struct Operation::State {
   const int first_tag;
   const engine::VarRef agreed;  // its writer fails if they do not
   std::atomic<bool> failed{false};
-  std::mutex mutex;         // guards what follows
-  std::vector<char> notes;  // the own one, then those of all ranks
+  std::condition_variable changed;  // to answered
+  std::mutex mutex;                 // guards what follows
+  std::vector<char> notes;          // the own one, then those of all ranks
   std::optional<engine::Completion> completion;
   std::exception_ptr error;
   bool answered = false;
@@ -119,19 +132,36 @@ struct Operation::State {
 Operation::Operation(const JobRef& job, std::string what, uint64_t key, int messages)
     : state_(std::make_shared<State>(job, std::move(what), job->reserve_tags(messages))) {
   if (job->size() == 1) return;
-  State& state = *state_;
-  state.notes.resize(kNoteBytes * (static_cast<size_t>(job->size()) + 1));
-  std::memcpy(state.notes.data(), &key, sizeof key);
-  std::memcpy(state.notes.data() + sizeof key, state.what.data(),
-              std::min(state.what.size(), kNoteBytes - sizeof key - 1));
-  // Not in a task: so the answer is there, as a rule, before the data is.
-  job->group().all_gather(state.notes.data(), state.notes.data() + kNoteBytes, kNoteBytes,
-                          [state = state_](std::exception_ptr error) { state->answer(std::move(error)); });
-  const engine::Tag tag{state.agreed.get(), engine::Access::write};
+  tell(state_, key, 0);
+  const engine::Tag tag{state_->agreed.get(), engine::Access::write};
   job->engine().push_async(message_task([](const void*) { return "agree"; }, 0), {&tag, 1},
                            [state = state_](engine::RunContext&, engine::Completion ending) {
                              state->give_completion(std::move(ending));
                            });
+}
+
+// Not in a task: so the answer is there, as a rule, before the data is.
+void Operation::tell(const std::shared_ptr<State>& state, uint64_t key, uint8_t bits) {
+  Job& job = *state->job;
+  std::vector<char>& notes = state->notes;
+  notes.resize(kNoteBytes * (static_cast<size_t>(job.size()) + 1));
+  std::memcpy(notes.data(), &key, sizeof key);
+  std::memcpy(notes.data() + sizeof key, state->what.data(),
+              std::min(state->what.size(), kSameBytes - sizeof key - 1));
+  notes[kSameBytes] = static_cast<char>(bits);
+  job.group().all_gather(notes.data(), notes.data() + kNoteBytes, kNoteBytes,
+                         [state](std::exception_ptr error) { state->answer(std::move(error)); });
+}
+
+uint8_t Operation::agree(const JobRef& job, std::string what, uint64_t key, uint8_t bits) {
+  if (job->size() == 1) return bits;
+  const auto state = std::make_shared<State>(job, std::move(what), 0);
+  tell(state, key, bits);
+  std::unique_lock lock(state->mutex);
+  state->changed.wait(lock, [&] { return state->answered; });  // the group has a deadline
+  if (state->error) std::rethrow_exception(state->error);
+  for (int rank = 0; rank < job->size(); ++rank) bits &= static_cast<uint8_t>(state->note(rank)[kSameBytes]);
+  return bits;
 }
 
 Job& Operation::job() const { return *state_->job; }

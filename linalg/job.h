@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/process_group.h"
+#include "linalg/kept.h"
 #include "linalg/transfer.h"
 #include "ndarray/ndarray.h"
 #include "symbol/executor/runtime.h"
@@ -34,8 +35,11 @@ class Job : public std::enable_shared_from_this<Job> {
   engine::Engine& engine() { return runtime_.engine(); }
   comm::ProcessGroup& group() { return *group_; }
   TransferCache& transfers() { return transfers_; }
+  KeptCopies& kept() { return kept_; }
 
   Links links;
+  // What a remap packs into one message, and so the size of its buffers. The same on all ranks.
+  int64_t message_bytes = int64_t{1} << 20;
 
  private:
   friend class Operation;
@@ -44,6 +48,7 @@ class Job : public std::enable_shared_from_this<Job> {
   Runtime& runtime_;
   const std::shared_ptr<comm::ProcessGroup> group_;
   TransferCache transfers_;
+  KeptCopies kept_;
   std::mutex mutex_;  // guards the next
   int next_tag_ = 0;
 };
@@ -58,10 +63,14 @@ class Message {
     return NDArray(whole_.storage_ref(), shape, dtype);
   }
   const NDArray& whole() const { return whole_; }
+  // The same memory for a shorter one.
+  Message first(int64_t bytes) const;
   void push_mark() const;
   static void mark_good(const NDArray& whole);
 
  private:
+  explicit Message(NDArray whole) : whole_(std::move(whole)) {}
+
   NDArray whole_;
 };
 
@@ -79,10 +88,13 @@ class Operation {
   void send(const Message& message, int to, int number = 0) const;
   void receive(const Message& message, int from, int number = 0) const;
   Job& job() const;
+  // The bits that all ranks give. Waits until all have called it; ValueError if they do different things.
+  static uint8_t agree(const JobRef& job, std::string what, uint64_t key, uint8_t bits);
 
  private:
   struct State;
   class Sending;
+  static void tell(const std::shared_ptr<State>& state, uint64_t key, uint8_t bits);
   std::shared_ptr<State> state_;
 };
 

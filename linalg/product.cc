@@ -43,13 +43,15 @@ struct Operand {
 
 class Multiplication {
  public:
-  Multiplication(const Operand& a, const Operand& b, const ProductWay& way, DistMatrix result,
+  // `keeps`: what moves in a ring goes there, too; none: nowhere.
+  Multiplication(const Operand& a, const Operand& b, const ProductWay& way, DistMatrix result, NDArray keeps,
                  std::string what)
       : job_(*result.job()),
         a_(a),
         b_(b),
         way_(way),
         c_{std::move(result), false},
+        keeps_(std::move(keeps)),
         operation_(c_.matrix.job(), std::move(what), a.matrix.layout().hash() ^ b.matrix.layout().hash(),
                    messages()) {}
 
@@ -90,6 +92,24 @@ class Multiplication {
              {.out = out, .req = request});
   }
 
+  void keep(const NDArray& part, const Block& place) {
+    if (part.size() == 0) return;
+    ArrayTags tags;
+    tags.read(part);
+    tags.update(keeps_);
+    engine::TaskInfo info;
+    info.cost_ns = move_cost_ns(2 * part.bytes());
+    info.describe.name = [](const void*) { return "keep_part"; };
+    job_.engine().push(std::move(info), tags.tags(), [part, whole = keeps_, place](engine::RunContext&) {
+      const TensorView from = part.view(), to = whole.view();
+      const int64_t stride = to.shape[1];
+      auto* const first =
+          static_cast<std::byte*>(to.data) + (place.top * stride + place.left) * size_of(to.dtype);
+      copy_elements({static_cast<const std::byte*>(from.data), from.dtype, place.columns},
+                    {first, to.dtype, stride}, place.rows, place.columns, false);
+    });
+  }
+
   // Sends an own block, by a buffer.
   void send_own(const NDArray& block, const Message& buffer, int to, int number) {
     if (block.size() > 0) copy(block, buffer.elements(block.shape(), block.dtype()));
@@ -127,6 +147,7 @@ class Multiplication {
           part = buffer.elements(moving.shape(i, j), moving.matrix.dtype());
           if (t + 1 < ranks) operation_.send(buffer, left, unit);
         }
+        if (!keeps_.is_none()) keep(part, moving.place(i, j));
         const bool add = way_.cuts_inner && (t > 0 || chunk > 0);
         if (way_.moves_a) {
           multiply(part, b_.at(way_.cuts_inner ? unit : 0, me), c_.at(way_.cuts_inner ? 0 : unit, me), add);
@@ -203,25 +224,56 @@ class Multiplication {
   const Operand a_, b_;
   const ProductWay& way_;
   const Operand c_;
+  const NDArray keeps_;
   const Operation operation_;
 };
+
+// Whether ranks keep an operand that a product brings to all of them: whole, or in the parts of a ring.
+bool may_keep(const DistMatrix& operand, const DistMatrix& used, DType dtype) {
+  Job& job = *operand.job();
+  return job.size() > 1 && used.identity() == operand.identity() && operand.layout().copies() < job.size() &&
+         operand.dtype() == dtype &&
+         job.kept().may_keep(operand.rows() * operand.columns() * size_of(operand.dtype()));
+}
+
+// Memory for the parts of a ring.
+NDArray whole_of(const DistMatrix& operand) {
+  Job& job = *operand.job();
+  const Shape shape{operand.rows(), operand.columns()};
+  job.kept().make_room(job.engine(), shape.size() * size_of(operand.dtype()));
+  return NDArray(job.engine(), shape, operand.dtype(), Device::cpu());
+}
 
 }  // namespace
 
 DistMatrix dot(const DistMatrix& a, const DistMatrix& b, const ProductOptions& options) {
-  const ProductWay way = ways_to_multiply(a, b, options).front();
-  const DType inner = size_of(a.dtype()) < 4 ? DType::float32 : a.dtype();
-  const Layout a_there = options.transpose_a ? way.a.transposed() : way.a;
-  const Layout b_there = options.transpose_b ? way.b.transposed() : way.b;
+  const JobRef& job = a.job();
+  auto used = by_kept_copies({a, b}, fmt::format("product of {} and {}", a.to_string(), b.to_string()));
+  const ProductWay way = ways_to_multiply(used[0], used[1], options).front();
+  const bool is_ring = way.algorithm == Algorithm::ring, is_grid = way.algorithm == Algorithm::grid;
+  const size_t everywhere = way.moves_a ? 0 : 1;  // sooner or later
+  const DistMatrix& operand = everywhere == 0 ? a : b;
+  NDArray whole;
+  KeptCopies::Writes writes(operand.local());
+  if (!is_grid && way.algorithm != Algorithm::reduce && may_keep(operand, used[everywhere], a.dtype())) {
+    whole = is_ring ? whole_of(operand) : operand.to_global();
+    if (!is_ring)
+      used[everywhere] = DistMatrix::from_local(
+          job, Layout::replicated(operand.rows(), operand.columns(), job->size()), operand.dtype(), {whole});
+  }
   // What moves stays narrow; what stays is converted once.
-  const bool a_moves = way.algorithm == Algorithm::grid || (way.algorithm == Algorithm::ring && way.moves_a);
-  const bool b_moves = way.algorithm == Algorithm::grid || (way.algorithm == Algorithm::ring && !way.moves_a);
-  const Operand left{a.remap(a_there, a_moves ? a.dtype() : inner), options.transpose_a};
-  const Operand right{b.remap(b_there, b_moves ? a.dtype() : inner), options.transpose_b};
-  const DistMatrix result = DistMatrix::uninitialised(a.job(), way.c, inner);
-  Multiplication(left, right, way, result,
+  const DType inner = size_of(a.dtype()) < 4 ? DType::float32 : a.dtype();
+  const DType a_type = is_grid || (is_ring && way.moves_a) ? a.dtype() : inner;
+  const DType b_type = is_grid || (is_ring && !way.moves_a) ? a.dtype() : inner;
+  const Operand left{used[0].remap(options.transpose_a ? way.a.transposed() : way.a, a_type),
+                     options.transpose_a};
+  const Operand right{used[1].remap(options.transpose_b ? way.b.transposed() : way.b, b_type),
+                      options.transpose_b};
+  const DistMatrix result = DistMatrix::uninitialised(job, way.c, inner);
+  Multiplication(left, right, way, result, is_ring ? whole : NDArray(),
                  fmt::format("product of {} and {} by {}", a.to_string(), b.to_string(), way.name()))
       .push();
+  if (!whole.is_none()) job->kept().put(operand.identity(), std::move(writes), whole);
   return result.remap(way.out, a.dtype());
 }
 

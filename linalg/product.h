@@ -22,6 +22,9 @@
 // Receiving a part is a task that writes its buffer, multiplying it is one that reads it, so the next part travels meanwhile, and
 // there are two buffers. What comes out depends on layouts and the number of ranks, not on timing. Halves are multiplied in float32,
 // and rounded once.
+//
+// An operand that comes to all ranks in a product, at once or in the parts of a ring, is kept (Job::kept), so the next product with it
+// sends nothing of it until it is written: dX = dY W after Y = X W^T. (dMath, figure 3.)
 namespace loomix::linalg {
 
 enum class Algorithm : uint8_t { local, ring, grid, reduce };
@@ -57,6 +60,7 @@ std::vector<ProductWay> ways_to_multiply(const DistMatrix& a, const DistMatrix& 
                                          const ProductOptions& options);
 
 // op(a) op(b), where op transposes if that is said; of the type of `a`, which `b` is converted to. ShapeError says both shapes and layouts.
+// Where ranks have kept an operand ever, it asks them whether all copies are good, and waits for their word.
 DistMatrix dot(const DistMatrix& a, const DistMatrix& b, const ProductOptions& options = {});
 // Which way dot() takes, and what the others would cost: a table.
 std::string explain_dot(const DistMatrix& a, const DistMatrix& b, const ProductOptions& options = {});

@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kPanel = 512;       // of the contracted axis, in a grid
 constexpr int64_t kLeastPiece = 256;  // below this, kernels of products lose speed
 constexpr int kMostChunks = 4;
+constexpr const char* kKept = ", of which this rank keeps a copy";
 
 struct Sizes {
   int64_t m, k, n;
@@ -226,11 +227,12 @@ std::vector<ProductWay> ways_to_multiply(const DistMatrix& a, const DistMatrix& 
 }
 
 std::string explain_dot(const DistMatrix& a, const DistMatrix& b, const ProductOptions& options) {
-  const auto ways = ways_to_multiply(a, b, options);
+  const auto kept_a = a.kept_here(), kept_b = b.kept_here();
+  const auto ways = ways_to_multiply(kept_a.value_or(a), kept_b.value_or(b), options);
   const Links& links = a.job()->links;
-  std::string text =
-      fmt::format("{}{}\ntimes {}{}\nby: {}\n", options.transpose_a ? "transposed " : "", a.to_string(),
-                  options.transpose_b ? "transposed " : "", b.to_string(), ways.front().name());
+  std::string text = fmt::format("{}{}{}\ntimes {}{}{}\nby: {}\n", options.transpose_a ? "transposed " : "",
+                                 a.to_string(), kept_a ? kKept : "", options.transpose_b ? "transposed " : "",
+                                 b.to_string(), kept_b ? kKept : "", ways.front().name());
   text += fmt::format("(links of {:.3g} GB/s and {:.3g} us, ranks of {:.3g} GFLOP/s)\n",
                       links.bytes_per_s / 1e9, links.latency_s * 1e6, links.flops / 1e9);
   text += fmt::format("{:<46}{:>14}{:>8}{:>14}{:>12}\n", "way", "MB a rank", "steps", "MB of memory", "ms");

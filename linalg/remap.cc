@@ -2,6 +2,7 @@
 #include "linalg/remap.h"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/parallel_for.h"
 #include "ndarray/copy.h"
@@ -39,6 +40,7 @@ struct Remap {
   }
 };
 using RemapRef = std::shared_ptr<const Remap>;
+using RouteRef = std::shared_ptr<const Route>;  // of one message
 
 engine::TaskInfo copy_task(const char* (*name)(const void*), int64_t bytes) {
   constexpr int64_t kLarge = 1 << 20;
@@ -60,16 +62,16 @@ void copy_in_parallel(engine::RunContext& context, const ConstElements& from, co
   });
 }
 
-void push_pack(Job& job, const RemapRef& remap, const Route& route, const Message& message) {
+void push_pack(Job& job, const RemapRef& remap, const RouteRef& route, const Message& message) {
   ArrayTags tags;
-  for (const Piece& p : route.pieces) tags.read(remap->source_array(p));
+  for (const Piece& p : route->pieces) tags.read(remap->source_array(p));
   tags.write(message.whole());
   job.engine().push(copy_task([](const void*) { return "pack"; }, message.whole().bytes()), tags.tags(),
-                    [remap, &route, whole = message.whole().storage_ref(),
+                    [remap, route, whole = message.whole().storage_ref(),
                      bytes = message.whole().bytes()](engine::RunContext& context) {
                       const NDArray array(whole, Shape{bytes}, DType::uint8);
                       auto* place = static_cast<std::byte*>(whole->data());
-                      for (const Piece& p : route.pieces) {
+                      for (const Piece& p : route->pieces) {
                         copy_in_parallel(context, remap->source(p), {place, remap->wire, p.columns}, p,
                                          remap->plan->transpose);
                         place += p.size() * size_of(remap->wire);
@@ -78,15 +80,15 @@ void push_pack(Job& job, const RemapRef& remap, const Route& route, const Messag
                     });
 }
 
-void push_unpack(Job& job, const RemapRef& remap, const Route& route, const Message& message) {
+void push_unpack(Job& job, const RemapRef& remap, const RouteRef& route, const Message& message) {
   ArrayTags tags;
   tags.read(message.whole());
-  for (const Piece& p : route.pieces) tags.update(remap->target_array(p));
+  for (const Piece& p : route->pieces) tags.update(remap->target_array(p));
   job.engine().push(
       copy_task([](const void*) { return "unpack"; }, message.whole().bytes()), tags.tags(),
-      [remap, &route, whole = message.whole().storage_ref()](engine::RunContext& context) {
+      [remap, route, whole = message.whole().storage_ref()](engine::RunContext& context) {
         const auto* place = static_cast<const std::byte*>(whole->data());
-        for (const Piece& p : route.pieces) {
+        for (const Piece& p : route->pieces) {
           copy_in_parallel(context, {place, remap->wire, p.columns}, remap->target(p), p, false);
           place += p.size() * size_of(remap->wire);
         }
@@ -109,29 +111,75 @@ void push_copies(Job& job, const RemapRef& remap) {
       });
 }
 
+// Messages of one direction, by rank, and the buffers that they take in turn.
+class Stages {
+ public:
+  Stages(Job& job, const std::vector<Route>& routes, DType wire, bool transpose) {
+    const int64_t most = std::max<int64_t>(job.message_bytes / size_of(wire), 1);
+    int64_t largest = 0;
+    size_t count = 0;
+    for (const Route& route : routes) {
+      for (Route& message : cut_into_messages(route, most, transpose)) {
+        largest = std::max(largest, message.elements);
+        messages_[route.rank].push_back(std::make_shared<const Route>(std::move(message)));
+        ++count;
+      }
+      longest_ = std::max(longest_, messages_[route.rank].size());
+    }
+    for (size_t i = 0; i < std::min<size_t>(count, kStages); ++i)
+      buffers_.emplace_back(job, largest * size_of(wire));
+  }
+  size_t longest() const { return longest_; }  // messages of a rank
+  // Message `number` of a rank; null where it has fewer.
+  RouteRef find(int rank, size_t number) const {
+    const auto found = messages_.find(rank);
+    return found == messages_.end() || number >= found->second.size() ? nullptr : found->second[number];
+  }
+  Message next_buffer(int64_t bytes) { return buffers_[turn_++ % buffers_.size()].first(bytes); }
+
+ private:
+  std::map<int, std::vector<RouteRef>> messages_;
+  size_t longest_ = 0;
+  std::vector<Message> buffers_;
+  size_t turn_ = 0;
+};
+
 }  // namespace
+
+int remap_messages(const Job& job, const Layout& from, DType wire) {
+  return most_messages(from.rows() * from.columns(), std::max<int64_t>(job.message_bytes / size_of(wire), 1));
+}
 
 void push_remap(const Operation& operation, const std::shared_ptr<const Transfer>& plan,
                 const OwnBlocks& from, const OwnBlocks& to) {
   Job& job = operation.job();
+  const int me = job.rank(), ranks = job.size();
   const auto remap = std::make_shared<const Remap>(Remap{plan,
                                                          from.layout,
                                                          to.layout,
-                                                         job.rank(),
+                                                         me,
                                                          {from.arrays.begin(), from.arrays.end()},
                                                          {to.arrays.begin(), to.arrays.end()},
                                                          wire_type(from.dtype, to.dtype)});
-  for (const Route& route : plan->sends) {
-    const Message message(job, route.elements * size_of(remap->wire));
-    push_pack(job, remap, route, message);
-    operation.send(message, route.rank);
+  Stages sends(job, plan->sends, remap->wire, plan->transpose);
+  Stages receives(job, plan->receives, remap->wire, plan->transpose);
+  const size_t longest = std::max(sends.longest(), receives.longest());
+  for (size_t i = 0; i < longest; ++i) {
+    for (int away = 1; away < ranks; ++away) {
+      const int right = (me + away) % ranks, left = (me + ranks - away) % ranks;
+      if (const RouteRef route = sends.find(right, i)) {
+        const Message buffer = sends.next_buffer(route->elements * size_of(remap->wire));
+        push_pack(job, remap, route, buffer);
+        operation.send(buffer, right, static_cast<int>(i));
+      }
+      if (const RouteRef route = receives.find(left, i)) {
+        const Message buffer = receives.next_buffer(route->elements * size_of(remap->wire));
+        operation.receive(buffer, left, static_cast<int>(i));
+        push_unpack(job, remap, route, buffer);
+      }
+    }
   }
   push_copies(job, remap);
-  for (const Route& route : plan->receives) {
-    const Message message(job, route.elements * size_of(remap->wire));
-    operation.receive(message, route.rank);
-    push_unpack(job, remap, route, message);
-  }
 }
 
 }  // namespace loomix::linalg

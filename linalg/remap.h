@@ -7,11 +7,16 @@
 #include "linalg/job.h"
 #include "linalg/transfer.h"
 
-// A remap as tasks: pack and send to each rank, receive and unpack from each, copy what stays. Messages to and from different ranks
-// are independent of each other, and of all else that does not touch these blocks.
+// A remap as tasks: pack and send to each rank, receive and unpack from each, copy what stays. What goes between two ranks is cut into
+// messages of Job::message_bytes, for which there are kStages buffers each way, whatever the matrix. Independent of all that does
+// not touch these blocks.
+//
+// Why no deadlock: all ranks take message i of the rank that is s places away in the order of (i, s). A message waits for buffers of
+// earlier ones at either end, never for later ones.
 namespace loomix::linalg {
 
 inline constexpr uint8_t kCopyCores = 8;  // that copies of large blocks may use
+inline constexpr int kStages = 2;         // buffers of a remap, each way
 
 // The own blocks of a matrix.
 struct OwnBlocks {
@@ -19,6 +24,8 @@ struct OwnBlocks {
   std::span<const NDArray> arrays;
   DType dtype;
 };
+// How many numbers its messages take, of whatever layouts.
+int remap_messages(const Job& job, const Layout& from, DType wire);
 void push_remap(const Operation& operation, const std::shared_ptr<const Transfer>& plan,
                 const OwnBlocks& from, const OwnBlocks& to);
 

@@ -116,6 +116,19 @@ std::vector<Route> in_order(std::map<int, Route>& routes, const Planner& planner
   return result;
 }
 
+// The rectangle within a piece that begins at this row and column of it.
+Piece part_of(const Piece& piece, int64_t row, int64_t column, int64_t rows, int64_t columns,
+              bool transpose) {
+  Piece part = piece;
+  part.from_row += transpose ? column : row;
+  part.from_column += transpose ? row : column;
+  part.to_row += row;
+  part.to_column += column;
+  part.rows = rows;
+  part.columns = columns;
+  return part;
+}
+
 template <class T>
 void transpose_bits(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows,
                     int64_t columns) {
@@ -150,6 +163,31 @@ int64_t Transfer::elements_to_send() const {
   for (const Route& route : sends) sum += route.elements;
   return sum;
 }
+
+std::vector<Route> cut_into_messages(const Route& route, int64_t most, bool transpose) {
+  std::vector<Route> messages;
+  const auto put = [&](const Piece& piece) {
+    if (messages.empty() || messages.back().elements + piece.size() > most)
+      messages.push_back({route.rank, {}, 0});
+    add(messages.back(), piece);
+  };
+  for (const Piece& piece : route.pieces) {
+    const int64_t columns = std::min(piece.columns, most);
+    for (int64_t column = 0; column < piece.columns; column += columns) {
+      const int64_t wide = std::min(columns, piece.columns - column);
+      for (int64_t row = 0; row < piece.rows;) {
+        const int64_t room = messages.empty() ? 0 : (most - messages.back().elements) / wide;
+        const int64_t rows = std::min(piece.rows - row, room > 0 ? room : most / wide);
+        put(part_of(piece, row, column, rows, wide, transpose));
+        row += rows;
+      }
+    }
+  }
+  return messages;
+}
+
+// Two that follow each other have more than `most` together.
+int most_messages(int64_t elements, int64_t most) { return static_cast<int>(2 * elements / most + 1); }
 
 int64_t elements_moved(const Layout& from, const Layout& to, bool transpose) {
   const Planner planner(from, to, transpose);

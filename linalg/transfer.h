@@ -21,6 +21,7 @@ struct Piece {
   int64_t to_row = 0, to_column = 0;
   int64_t rows = 0, columns = 0;
   int64_t size() const { return rows * columns; }
+  bool operator==(const Piece&) const = default;
 };
 
 // All that goes between this rank and another one, as one message: the pieces one after the other, each row by row.
@@ -44,6 +45,12 @@ struct Transfer {
   std::vector<Route> sends, receives;  // by rank, without those that nothing goes to
   Route copies;                        // from own blocks to own blocks
 };
+
+// A route cut into messages of `most` elements at most, one after the other: both ends cut alike. Rectangles are cut between rows where
+// a row fits.
+std::vector<Route> cut_into_messages(const Route& route, int64_t most, bool transpose);
+// No route of a matrix of so many elements makes more of them.
+int most_messages(int64_t elements, int64_t most);
 
 // Elements that travel when all ranks do theirs.
 int64_t elements_moved(const Layout& from, const Layout& to, bool transpose = false);

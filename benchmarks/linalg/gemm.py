@@ -26,6 +26,7 @@ def worker(size: int, dtype: str, times: int, algorithm: str | None) -> None:
 
     from loomix import parallel
 
+    parallel.set_cache(0)  # each product for itself
     a = parallel.Matrix.random((size, size), "rows", dtype, seed=1)
     b = parallel.Matrix.random((size, size), "rows", dtype, seed=2)
     best = float("inf")

@@ -106,6 +106,37 @@ print("good")
     assert done.stdout.count("good") == 2, done.stdout + done.stderr
 
 
+def test_what_came_by_is_kept():
+    program = """
+import loomix as mx, numpy as np
+from loomix.parallel import Matrix, set_cache, traffic
+x, dy = Matrix.random((60, 900), "rows", seed=1), Matrix.random((60, 300), "rows", seed=2)
+w = Matrix.random((300, 900), "rows", seed=3)
+def sent_in(work):
+    mx.nd.waitall(); before = sum(traffic()["sent"])
+    result = work(); mx.nd.waitall()
+    return result, sum(traffic()["sent"]) - before
+_, first = sent_in(lambda: x.dot(w, transpose_b=True, algorithm="ring"))
+assert first > 500_000, first
+dx, again = sent_in(lambda: dy.dot(w))
+assert again < 1024, again  # what ranks agree on
+w.local[0][:] = 2.0
+dx, written = sent_in(lambda: dy.dot(w))
+assert written > 20_000, written
+np.testing.assert_allclose(dx.to_global().asnumpy()[:, 0], 2 * dy.to_global().asnumpy().sum(1), rtol=1e-5)
+w.local[0][:] = 3.0
+whole, first = sent_in(w.replicated)
+_, again = sent_in(w.replicated)
+assert first > 500_000 and again < 1024, (first, again)
+set_cache(0)
+_, without = sent_in(w.replicated)
+assert without > 500_000
+print("good")
+"""
+    done = run(program, "-n", "2")
+    assert done.stdout.count("good") == 2, done.stdout + done.stderr
+
+
 def test_an_engine_that_would_wait_is_refused():
     program = """
 import os

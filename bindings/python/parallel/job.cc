@@ -99,6 +99,10 @@ void add_job(py::module_& m) {
     const py::gil_scoped_release release;
     comm::wait_for_call([&](comm::ProcessGroup::Done done) { all->group().barrier(std::move(done)); });
   });
+  m.def("set_cache", [](int64_t bytes) {
+    LOOMIX_CHECK(bytes >= 0, ValueError, "[parallel] a cache of {} bytes; expected 0 or more.", bytes);
+    job()->kept().set_limit(bytes);
+  });
   m.def("set_links", [](double bytes_per_s, double latency_s, double flops) {
     LOOMIX_CHECK(
         bytes_per_s > 0 && latency_s >= 0 && flops > 0, ValueError,

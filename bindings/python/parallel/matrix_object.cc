@@ -78,6 +78,15 @@ void add_matrix(py::module_& m) {
       .def("to_string", &DistMatrix::to_string)
       .def("to_global", [](const DistMatrix& a) { return array_object(a.to_global()); })
       .def("to_root", [](const DistMatrix& a, int root) { return array_object(a.to_global(root)); })
+      .def("replicated",
+           [](const DistMatrix& a) {
+             std::optional<NDArray> whole;
+             {
+               const py::gil_scoped_release release;  // it may wait for other ranks
+               whole = a.replicated();
+             }
+             return array_object(*whole);
+           })
       .def("remap", [](const DistMatrix& a, const Layout& layout, const py::object& dtype,
                        bool transpose) { return a.remap(layout, maybe_dtype(dtype), transpose); })
       .def("transposed", &DistMatrix::transposed)
@@ -94,6 +103,7 @@ void add_matrix(py::module_& m) {
       .def("norm", [](const DistMatrix& a) { return array_object(a.norm()); });
   m.def("dot", [](const DistMatrix& a, const DistMatrix& b, bool transpose_a, bool transpose_b,
                   const std::optional<Layout>& out_layout, const std::optional<std::string>& algorithm) {
+    const py::gil_scoped_release release;  // it may wait for other ranks
     return linalg::dot(a, b, to_options(transpose_a, transpose_b, out_layout, algorithm));
   });
   m.def("explain_dot",

@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "engine/device/device_runtime.h"
+#include "linalg/remap.h"
 #include "tests/cpp/linalg/random_layouts.h"
 #include "tests/cpp/linalg/ranks.h"
 
@@ -41,6 +43,8 @@ TEST_P(DistMatrixTest, RemapsInAnyOrder) {
   ranks.run([&](const JobRef& job) {
     RandomLayouts random(static_cast<uint32_t>(GetParam()));
     for (int round = 0; round < 25; ++round) {
+      if (round % 2 == 1)
+        job->message_bytes = random.number(100, 2000);  // many messages, which share buffers
       const int64_t rows = random.number(0, 40), columns = random.number(0, 40);
       const int root = random.number(0, job->size() - 1);
       const auto expected = counted(rows * columns);
@@ -127,6 +131,56 @@ TEST_P(DistMatrixTest, Arithmetic) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DistMatrixTest, testing::Values(1, 2, 3, 5, 12));
+
+// What a remap takes beyond the matrix and its result: buffers of bounded size, and few.
+TEST(DistMatrix, RemapsInBoundedMemory) {
+  constexpr int kRanks = 4;
+  constexpr int64_t kMessage = int64_t{64} << 10, kSize = 1024;
+  Ranks ranks(kRanks);
+  const int64_t share = kSize * kSize * 4 / kRanks;
+  ranks.run([&](const JobRef& job) {
+    job->message_bytes = kMessage;
+    auto& pool = job->engine().device(Device::cpu()).memory(MemoryKind::host);
+    const auto m = DistMatrix::random(job, Layout::by_rows(kSize, kSize, kRanks), DType::float32, {}, 1);
+    m.local()[0].wait_to_read();
+    const int64_t before = pool.stats().in_use;
+    const DistMatrix other = m.remap(Layout::by_columns(kSize, kSize, kRanks));
+    other.local()[0].wait_to_read();
+    job->engine().wait_all();
+    EXPECT_LE(pool.stats().peak - before, share + share / 10 + 2 * kStages * kMessage);
+  });
+}
+
+TEST(DistMatrix, WholeCopiesAreFilledAgain) {
+  constexpr int kRanks = 3;
+  Ranks ranks(kRanks);
+  ranks.run([&](const JobRef& job) {
+    const auto m = DistMatrix::filled(job, Layout::by_rows(6, 4, kRanks), DType::float32, 2);
+    const NDArray first = m.replicated();
+    EXPECT_EQ(m.replicated().storage_ref(), first.storage_ref()) << "the same memory";
+    for (int writer = 0; writer < kRanks; ++writer) {
+      if (job->rank() == writer) fill(m.local()[0], 10 + writer);
+      const auto found = values(m.replicated());
+      for (int64_t i = 0; i < 24; ++i)
+        ASSERT_EQ(found[static_cast<size_t>(i)], i / 8 <= writer ? 10 + static_cast<double>(i / 8) : 2);
+    }
+    EXPECT_EQ(values(first), std::vector<double>(24, 2)) << "who has the old one reads what was";
+    const NDArray last = m.replicated();
+    auto& pool = job->engine().device(Device::cpu()).memory(MemoryKind::host);
+    job->kept().make_room(job->engine(), pool.bound());
+    EXPECT_NE(m.replicated().storage_ref(), last.storage_ref()) << "no room";
+    // A copy that was filled with an error is not kept.
+    if (job->rank() == 0)
+      job->engine().poison(m.local()[0].var(), std::make_exception_ptr(ValueError("bad block")));
+    EXPECT_THROW(m.replicated().wait_to_read(), Error);
+    if (job->rank() == 0) fill(m.local()[0], 1);
+    EXPECT_EQ(values(m.replicated())[0], 1);
+    try {
+      job->engine().wait_all();
+    } catch (const Error&) {  // the one above
+    }
+  });
+}
 
 TEST(DistMatrix, SharesItsBlocks) {
   Ranks ranks(1);

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "base/error.h"
 #include "tests/cpp/linalg/random_layouts.h"
@@ -111,6 +114,45 @@ TEST(Transfer, AThousandRemaps) {
     }
     ASSERT_EQ(remap.targets, expected) << "round " << round << ": " << from.to_string() << "\n"
                                        << to.to_string();
+  }
+}
+
+// Both ends cut alike, and the parts are the whole.
+TEST(Transfer, RoutesAreCutIntoMessages) {
+  RandomLayouts random(8);
+  for (int round = 0; round < 300; ++round) {
+    const int ranks = random.number(2, 6);
+    const int64_t rows = random.number(0, 24), columns = random.number(0, 24), most = random.number(1, 60);
+    const bool transpose = random.number(0, 1) == 0;
+    const Layout from = random.next(rows, columns, ranks);
+    const Layout to = transpose ? random.next(columns, rows, ranks) : random.next(rows, columns, ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (const Route& route : Transfer(from, to, rank, transpose).sends) {
+        const auto messages = cut_into_messages(route, most, transpose);
+        EXPECT_LE(static_cast<int>(messages.size()), most_messages(rows * columns, most));
+        const Transfer other(from, to, route.rank, transpose);
+        const auto taken = std::find_if(other.receives.begin(), other.receives.end(),
+                                        [&](const Route& one) { return one.rank == rank; });
+        const auto expected = cut_into_messages(*taken, most, transpose);
+        ASSERT_EQ(messages.size(), expected.size());
+        std::set<std::tuple<int, int64_t, int64_t, int64_t, int64_t>> places;
+        for (size_t i = 0; i < messages.size(); ++i) {
+          EXPECT_LE(messages[i].elements, most);
+          EXPECT_EQ(messages[i].pieces, expected[i].pieces);
+          for (const Piece& p : messages[i].pieces) {
+            for (int64_t r = 0; r < p.rows; ++r) {
+              for (int64_t c = 0; c < p.columns; ++c)
+                EXPECT_TRUE(places
+                                .emplace(p.to_block, p.to_row + r, p.to_column + c,
+                                         p.from_row + (transpose ? c : r),
+                                         p.from_column + (transpose ? r : c))
+                                .second);
+            }
+          }
+        }
+        EXPECT_EQ(static_cast<int64_t>(places.size()), route.elements);
+      }
+    }
   }
 }
 

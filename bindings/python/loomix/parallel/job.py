@@ -103,6 +103,18 @@ def traffic() -> dict[str, Any]:
     return _parallel.traffic()
 
 
+def set_cache(bytes_of_copies: int) -> None:
+    """How many bytes of whole matrices this rank keeps of those that came to it: by :meth:`Matrix.replicated`, or in a
+    product that needs one on every rank. 256 MiB by default; 0: none. The same on all ranks. The copies are let go of
+    when memory is short for a matrix.
+
+    >>> from loomix import parallel
+    >>> parallel.set_cache(64 << 20)
+    """
+    ensure_started()
+    _parallel.set_cache(bytes_of_copies)
+
+
 def set_links(bytes_per_second: float, latency: float, flops: float) -> None:
     """What :meth:`Matrix.dot` chooses its way by; the same on all ranks.
 

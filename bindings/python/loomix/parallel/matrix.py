@@ -209,6 +209,17 @@ class Matrix:
         """
         return self._handle.to_global() if root is None else self._handle.to_root(root)
 
+    def replicated(self) -> NDArray:
+        """The whole on every rank, to be read. Ranks keep it (see :func:`set_cache`), so asking again sends nothing
+        until a block is written on any rank. From the second time on it waits until all ranks have said that.
+
+        >>> import loomix as mx
+        >>> a = mx.parallel.Matrix.full((1, 2), 7, "rows")
+        >>> a.replicated().asnumpy()
+        array([[7., 7.]], dtype=float32)
+        """
+        return self._handle.replicated()
+
     def remap(self, layout: Layout | str, dtype: Any = None, transpose: bool = False) -> Matrix:
         """The same numbers in another layout, of another type, or transposed. What a rank lacks comes to it once,
         in the smaller of the two types; what it has is copied. The matrix itself where all of that is the same.
