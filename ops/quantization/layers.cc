@@ -29,7 +29,11 @@ OpBuilder<P> add_product(OpTable& table, const char* name) {
         BilinearShapes shapes(s, 0, 1, -1);
         relate(p, shapes);
         if (!p.no_bias) s.set_in(2, bias_shape(p));
-        range_shapes(s, p.no_bias ? 2 : 3, 1);
+        const int first = p.no_bias ? 2 : 3;
+        for (int i : {first, first + 1}) s.set_in(i, Shape{1});
+        const int64_t rows = bias_shape(p)[0];
+        for (int i = first + 2; i < s.num_in(); i += 2) row_range_shape(s, i, rows);
+        range_shapes(s, s.num_in(), 1);
       })
       .infer_type([](const P& p, TypeInfer& t) {
         t.default_in(0, DType::uint8);
@@ -207,9 +211,13 @@ void rnn_shape(const RnnParams& p, ShapeInfer& s) {
 
 void register_quantized_layers(OpTable& table) {
   add_product<ConvolutionParams, convolution_shapes>(table, "_contrib_quantized_conv")
-      .doc("Convolution of 8 bits, summed exactly in int32. The bias is brought to the sums' step.");
+      .doc(
+          "Convolution of 8 bits, summed exactly in int32. The bias is brought to the sums' step. Weight and "
+          "bias have one range, or one a filter, whose sums are brought to the largest step of all.");
   add_product<FullyConnectedParams, fully_connected_shapes>(table, "_contrib_quantized_fully_connected")
-      .doc("FullyConnected of 8 bits, summed exactly in int32. The bias is brought to the sums' step.");
+      .doc(
+          "FullyConnected of 8 bits, summed exactly in int32. The bias is brought to the sums' step. Weight "
+          "and bias have one range, or one an output, whose sums are brought to the largest step of all.");
   add_mover<PoolingParams>(table, "_contrib_quantized_pooling")
       .doc("Pooling of 8 bits, by maximum or average; the range stays.")
       .infer_shape([](const PoolingParams& p, ShapeInfer& s) {

@@ -75,14 +75,14 @@ void quantized_conv_cpu(const ConvolutionParams& p, const KernelArgs& args) {
     parallel_for(*args.context, g.batch * filters, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t image = i / filters, filter = i % filters;
-        const int32_t bias = p.no_bias ? 0 : range.bias(args, filter);
+        const auto close = range.row(filter);
         int32_t* const rows = out + image * to.image + filter * to.channel;
         int64_t place[3];
         for (place[0] = 0; place[0] < g.out[0]; ++place[0])
           for (place[1] = 0; place[1] < g.out[1]; ++place[1])
             for (place[2] = 0; place[2] < g.out[2]; ++place[2])
               rows[place[0] * to.place[0] + place[1] * to.place[1] + place[2] * to.place[2]] =
-                  loop.at(image, filter, place) + bias;
+                  close(loop.at(image, filter, place));
       }
     });
   });
@@ -96,13 +96,13 @@ void quantized_fc_cpu(const FullyConnectedParams& p, const KernelArgs& args) {
   dispatch_bytes(args.in[0].dtype, [&]<class T>(Type<T>) {
     const T* data = args.in[0].as<T>();
     const auto* weight = args.in[1].as<int8_t>();
-    parallel_for(*args.context, args.out[0].size(), 16, [=, &range, &args, &p](int64_t begin, int64_t end) {
+    parallel_for(*args.context, args.out[0].size(), 16, [=, &range](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T* x = data + i / hidden * columns;
         const int8_t* w = weight + i % hidden * columns;
         int32_t sum = 0;
         for (int64_t k = 0; k < columns; ++k) sum += int32_t{x[k]} * int32_t{w[k]};
-        out[i] = sum + (p.no_bias ? 0 : range.bias(args, i % hidden));
+        out[i] = range.row(i % hidden)(sum);
       }
     });
   });

@@ -4,7 +4,7 @@
 
 namespace loomix::ops {
 
-bool has_packed_products() { return false; }
+Support packs_products() { return Support::no("oneDNN is not built in"); }
 std::optional<PackedForm> packed_product(const AttrsBase&, const Shape&, DType, const PackedClosing&) {
   return {};
 }

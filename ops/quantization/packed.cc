@@ -24,14 +24,22 @@ std::optional<Range> calibrated(const CalibratedRange& p) {
   return Range{*p.min_calib_range, *p.max_calib_range};
 }
 
+WholeRole alone(const char* reason) { return {.kind = WholeKind::alone, .reason = reason}; }
+
 // What is stated of a range: int8 is symmetric.
-std::optional<WholeRole> rounding(WholeKind kind, const QuantizeV2Params& p) {
-  if (!p.is_calibrated()) return {};
+WholeRole rounding(WholeKind kind, const QuantizeV2Params& p) {
+  if (!p.is_calibrated()) return alone("its range is found in each run");
   Range range = *calibrated(p);
   const float reach = range.reach();
   if (p.type() == DType::int8) range = {-reach, reach};
   else if (kind == WholeKind::requantize) range = {0, reach};
-  return WholeRole{kind, 1, nullptr, range};
+  return {kind, 1, nullptr, range};
+}
+
+WholeRole convolution(const ConvolutionParams& p) {
+  if (p.kernel.ndim() != 2) return alone("only convolutions of 2 axes have a packed form");
+  if (channels_last(p.layout)) return alone("its layout has the channels last");
+  return {WholeKind::product, p.no_bias ? 2 : 3, "Convolution"};
 }
 
 }  // namespace
@@ -43,23 +51,19 @@ std::optional<WholeRole> whole_role(const OpDef& op, const AttrsBase& attrs) {
   if (name == "quantize_v2") return rounding(WholeKind::quantize, attrs.as<QuantizeV2Params>());
   if (name == "requantize") return rounding(WholeKind::requantize, attrs.as<QuantizeV2Params>());
   if (name == "dequantize") return WholeRole{WholeKind::dequantize};
-  if (name == "quantized_conv") {
-    const auto& p = attrs.as<ConvolutionParams>();
-    if (p.kernel.ndim() != 2 || channels_last(p.layout)) return {};
-    return WholeRole{WholeKind::product, p.no_bias ? 2 : 3, "Convolution"};
-  }
+  if (name == "quantized_conv") return convolution(attrs.as<ConvolutionParams>());
   if (name == "quantized_fully_connected")
     return WholeRole{WholeKind::product, attrs.as<FullyConnectedParams>().no_bias ? 2 : 3, "FullyConnected"};
   if (name == "quantized_pooling")
-    return channels_last(attrs.as<PoolingParams>().layout)
-               ? std::nullopt
-               : std::optional(WholeRole{WholeKind::pooling, 1, "Pooling"});
+    return channels_last(attrs.as<PoolingParams>().layout) ? alone("its layout has the channels last")
+                                                           : WholeRole{WholeKind::pooling, 1, "Pooling"};
   if (name == "quantized_act") return WholeRole{WholeKind::relu, 1, "relu"};
   if (name == "quantized_flatten") return WholeRole{WholeKind::flatten, 1, "Flatten"};
   if (name == "quantized_concat")
     return WholeRole{WholeKind::concat, attrs.as<QuantizedConcatParams>().num_args, "Concat"};
   if (name == "quantized_elemwise_add")
     return WholeRole{WholeKind::add, 2, "elemwise_add", calibrated(attrs.as<QuantizedAddParams>())};
+  if (name == "quantize" || name.starts_with("quantized_")) return alone("this operator has no packed form");
   return {};
 }
 
@@ -96,7 +100,11 @@ OpBuilder<PackedJoinParams> add_join(OpTable& table, const char* name) {
 }
 
 void scale_shape(const PackedScaleParams& p, ShapeInfer& s) {
-  for (int i = 0; i < s.num_in(); ++i) s.set_in(i, i == 2 ? Shape{p.filters} : Shape{1});
+  row_range_shape(s, 0, p.filters);
+  if (!p.no_bias) {
+    s.set_in(2, Shape{p.filters});
+    row_range_shape(s, 3, p.filters);
+  }
   for (int i : {0, 1}) s.set_out(i, Shape{p.filters});
 }
 

@@ -25,7 +25,8 @@ enum class WholeKind : uint8_t {
   relu,
   flatten,
   concat,
-  add
+  add,
+  alone  // runs as it is
 };
 struct WholeRole {
   WholeKind kind;
@@ -33,8 +34,9 @@ struct WholeRole {
   const char* real =
       nullptr;  // the operator that does the same on real numbers, unless there is nothing to do
   std::optional<Range> range = {};  // that is calibrated
+  const char* reason = nullptr;     // why it runs alone
 };
-// None: the operator has no such role, or not with these attributes.
+// None: the operator is not of whole numbers.
 std::optional<WholeRole> whole_role(const OpDef& op, const AttrsBase& attrs);
 
 Shape packed_shape(const Shape& plain);
@@ -82,8 +84,8 @@ struct PackedForm {
 // Of an operator whose role is `product`, on data of this shape; none: it cannot run exactly, or not faster.
 std::optional<PackedForm> packed_product(const AttrsBase& attrs, const Shape& data, DType data_type,
                                          const PackedClosing& closing);
-// Whether products run in packed form on this machine.
-bool has_packed_products();
+// Whether products run in packed form on this machine, and why not.
+Support packs_products();
 
 // One factor and one bias for each filter, which bring sums to the output's step.
 struct PackedScaleParams {

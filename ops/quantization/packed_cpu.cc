@@ -29,17 +29,19 @@ struct Bounds {
 
 void packed_scale_cpu(const PackedScaleParams& p, const KernelArgs& args) {
   constexpr const char* kWho = "_packed_scale";
-  const double step = p.data_step * range_at(args, 0, kWho).step(DType::int8);
-  if (float* scale = args.wanted<float>(0))
-    std::fill_n(scale, p.filters, static_cast<float>(step * per_step(p.out_step)));
+  const RowRanges weight(args, 0, kWho);
+  const auto step_of = [&](int64_t i) { return p.data_step * weight[i].step(DType::int8); };
+  if (float* scale = args.wanted<float>(0)) {
+    for (int64_t i = 0; i < p.filters; ++i) scale[i] = static_cast<float>(step_of(i) * per_step(p.out_step));
+  }
   float* const bias = args.wanted<float>(1);
   if (!bias) return;
   std::fill_n(bias, p.filters, 0.0f);
   if (p.no_bias) return;
-  const double bias_step = range_at(args, 3, kWho).step(DType::int8);
+  const RowRanges ranges(args, 3, kWho);
   const auto* given = args.in[2].as<int8_t>();
-  for (int64_t i = 0; i < p.filters && bias_step > 0; ++i)
-    bias[i] = static_cast<float>(to_sum(given[i] * bias_step * per_step(step)));
+  for (int64_t i = 0; i < p.filters; ++i)
+    bias[i] = static_cast<float>(to_sum(given[i] * ranges[i].step(DType::int8) * per_step(step_of(i))));
 }
 
 // ---- from real numbers and back ----

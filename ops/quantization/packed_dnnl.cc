@@ -21,7 +21,11 @@
 // that there are.
 namespace loomix::ops {
 
-bool has_packed_products() { return onednn::is_on() && onednn::has(dnnl::cpu_isa::avx512_core_vnni); }
+Support packs_products() {
+  if (!onednn::is_on()) return Support::no("oneDNN is off");
+  if (onednn::has(dnnl::cpu_isa::avx512_core_vnni)) return Support::yes();
+  return Support::no("without AVX-512 VNNI pairs of products are added in 16 bits, which cannot hold them");
+}
 
 namespace {
 
@@ -419,7 +423,7 @@ Params params_of(const AttrsBase& attrs, const Shape& data) {
 
 std::optional<PackedForm> packed_product(const AttrsBase& attrs, const Shape& data, DType data_type,
                                          const PackedClosing& closing) {
-  if (!has_packed_products() || data.size() == 0) return {};
+  if (!packs_products() || data.size() == 0) return {};
   Params p = params_of(attrs, data);
   p.data_type = data_type;
   p.out_type = closing.out_type;
@@ -441,7 +445,7 @@ std::optional<PackedForm> packed_product(const AttrsBase& attrs, const Shape& da
 }
 
 void register_packed_products(OpTable& table) {
-  if (!has_packed_products()) return;
+  if (!packs_products()) return;
   table.add_hidden<Params>(kPrepare, {"weight"})
       .infer_shape([](const Params& p, ShapeInfer& s) {
         check_image(p, s);

@@ -94,9 +94,10 @@ void quantized_conv_dnnl(const ConvolutionParams& p, const KernelArgs& args) {
     int32_t* const to = out + image * g.filters * pixels + begin;
     multiply(false, g.filters, end - begin, g.depth(), weight + group * g.filters * g.depth(),
              columns.as<int8_t>(), is_unsigned ? -128 : 0, to, pixels);
-    for (int64_t f = 0; f < g.filters && !p.no_bias; ++f) {
-      const int32_t bias = range.bias(args, group * g.filters + f);
-      for (int64_t k = 0; k < end - begin; ++k) to[f * pixels + k] += bias;
+    for (int64_t f = 0; f < g.filters; ++f) {
+      const auto close = range.row(group * g.filters + f);
+      if (!close.is_needed()) continue;
+      for (int64_t k = 0; k < end - begin; ++k) to[f * pixels + k] = close(to[f * pixels + k]);
     }
   });
 }
@@ -128,9 +129,10 @@ void quantized_fc_dnnl(const FullyConnectedParams& p, const KernelArgs& args) {
       LOOMIX_CHECK(status == dnnl_success, Error, "[quantized product] oneDNN returned status {}.",
                    static_cast<int>(status));
     }
-    for (int64_t h = first; h < first + count && !p.no_bias; ++h) {
-      const int32_t bias = range.bias(args, h);
-      for (int64_t row = 0; row < rows; ++row) out[row * hidden + h] += bias;
+    for (int64_t h = first; h < first + count; ++h) {
+      const auto close = range.row(h);
+      if (!close.is_needed()) continue;
+      for (int64_t row = 0; row < rows; ++row) out[row * hidden + h] = close(out[row * hidden + h]);
     }
   });
 }

@@ -141,6 +141,20 @@ Range checked_range(float low, float high, const char* who);
 inline Range range_at(const KernelArgs& args, size_t low, const char* who) {
   return checked_range(*args.in[low].as<float>(), *args.in[low + 1].as<float>(), who);
 }
+// One range for all rows of an array (its first axis), or one for each.
+class RowRanges {
+ public:
+  RowRanges(const KernelArgs& args, size_t low, const char* who)
+      : low_(args.in[low].as<float>()), high_(args.in[low + 1].as<float>()), count_(args.in[low].size()) {
+    for (int64_t i = 0; i < count_; ++i) checked_range(low_[i], high_[i], who);
+  }
+  bool is_one() const { return count_ == 1; }
+  Range operator[](int64_t row) const { return {low_[is_one() ? 0 : row], high_[is_one() ? 0 : row]}; }
+
+ private:
+  const float *low_, *high_;
+  int64_t count_;
+};
 inline void put_range(const KernelArgs& args, Range range) {
   if (float* low = args.wanted<float>(1)) *low = range.low;
   if (float* high = args.wanted<float>(2)) *high = range.high;

@@ -12,11 +12,29 @@ void same_shape(ShapeInfer& s) {
   range_shapes(s, 1, 1);
 }
 
+// The rows may have a range each.
+void same_rows(ShapeInfer& s) {
+  s.tie({0});
+  const Shape& data = s.in(0);
+  if (!data.ndim_known()) return;
+  row_range_shape(s, 1, data.ndim() > 0 ? data[0] : 1);
+  for (int i = 1; i < s.num_out(); ++i) s.set_out(i, s.in(1));
+}
+
 }  // namespace
 
 void range_shapes(ShapeInfer& s, int in, int out) {
   for (int i = in; i < s.num_in(); ++i) s.set_in(i, Shape{1});
   for (int i = out; i < s.num_out(); ++i) s.set_out(i, Shape{1});
+}
+
+void row_range_shape(ShapeInfer& s, int low, int64_t rows) {
+  bool is_each = false;
+  for (int i : {low, low + 1}) {
+    const Shape& given = s.in(i);
+    is_each = is_each || (given.is_known() && given != Shape{1} && given == Shape{rows});
+  }
+  for (int i : {low, low + 1}) s.set_in(i, Shape{is_each ? rows : 1});
 }
 
 void range_types(TypeInfer& t, int in, int out) {
@@ -26,9 +44,12 @@ void range_types(TypeInfer& t, int in, int out) {
 
 void register_quantize(OpTable& table) {
   table.add<QuantizeParams>("_contrib_quantize", {"data", "min_range", "max_range"})
-      .doc("Turns real numbers of a given range into whole ones.")
+      .doc(
+          "Turns real numbers of a given range into whole ones. The rows (of the first axis) may have a "
+          "range "
+          "each.")
       .outputs({"output", "min_output", "max_output"})
-      .infer_shape([](const QuantizeParams&, ShapeInfer& s) { same_shape(s); })
+      .infer_shape([](const QuantizeParams&, ShapeInfer& s) { same_rows(s); })
       .infer_type([](const QuantizeParams& p, TypeInfer& t) {
         range_types(t, 0, 1);
         t.set_out(0, p.out_type);
@@ -58,8 +79,11 @@ void register_quantize(OpTable& table) {
       })
       .zero_gradient();
   table.add<DequantizeParams>("_contrib_dequantize", {"data", "min_range", "max_range"})
-      .doc("Turns whole numbers into the real ones that they stand for.")
-      .infer_shape([](const DequantizeParams&, ShapeInfer& s) { same_shape(s); })
+      .doc(
+          "Turns whole numbers into the real ones that they stand for. The rows (of the first axis) may have "
+          "a "
+          "range each.")
+      .infer_shape([](const DequantizeParams&, ShapeInfer& s) { same_rows(s); })
       .infer_type([](const DequantizeParams&, TypeInfer& t) {
         t.default_in(0, DType::int8);
         range_types(t, 1, 0);

@@ -33,33 +33,56 @@ Range extent(const T* data, int64_t size) {
   return {low + spoilt, high + spoilt};
 }
 
-// data * factor + shift, in float32 as MXNet computes.
+// What the numbers of a row are multiplied by, before `shift` is added: one factor for all, or by each row's step.
+struct Factors {
+  double all = 1, shift = 0;
+  const RowRanges* ranges = nullptr;
+  bool to_whole = false;
+  DType type = DType::int8;  // of the whole numbers
+
+  float at(int64_t row) const {
+    if (!ranges) return static_cast<float>(all);
+    const double step = (*ranges)[row].step(type);
+    return static_cast<float>(to_whole ? per_step(step) : step);
+  }
+};
+
+// In float32, as MXNet computes.
 template <class From, class To>
-void rescale(const KernelArgs& args, double factor, double shift = 0) {
+void rescale(const KernelArgs& args, const Factors& factors) {
   const From* data = args.in[0].as<From>();
   To* out = args.wanted<To>(0);
-  if (!out) return;
-  const auto by = static_cast<float>(factor), add = static_cast<float>(shift);
-  engine::parallel_for(*args.context, args.out[0].size(), kGrain, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const float value = static_cast<float>(data[i]) * by + add;
-      if constexpr (std::is_same_v<To, float>) out[i] = value;
-      else out[i] = to_whole<To>(value);
+  const int64_t size = args.out[0].size();
+  if (!out || size == 0) return;
+  const int64_t columns = factors.ranges && !factors.ranges->is_one() ? size / args.out[0].shape[0] : size;
+  engine::parallel_for(*args.context, size, kGrain, [=](int64_t begin, int64_t end) {
+    const auto add = static_cast<float>(factors.shift);
+    while (begin < end) {
+      const float by = factors.at(begin / columns);
+      const int64_t stop = std::min(end, (begin / columns + 1) * columns);
+      for (int64_t i = begin; i < stop; ++i) {
+        const float value = static_cast<float>(data[i]) * by + add;
+        if constexpr (std::is_same_v<To, float>) out[i] = value;
+        else out[i] = to_whole<To>(value);
+      }
+      begin = stop;
     }
   });
 }
 
 template <class From>
+void to_bytes(const KernelArgs& args, const Factors& factors) {
+  dispatch_bytes(args.out[0].dtype, [&]<class To>(Type<To>) { rescale<From, To>(args, factors); });
+}
+
+template <class From>
 void to_bytes(const KernelArgs& args, double step, Range range) {
-  const DType type = args.out[0].dtype;
-  dispatch_bytes(type,
-                 [&]<class To>(Type<To>) { rescale<From, To>(args, step * per_step(range.step(type))); });
+  to_bytes<From>(args, {.all = step * per_step(range.step(args.out[0].dtype))});
 }
 
 // What is stated of a range: int8 is symmetric.
-void put_stated(const KernelArgs& args, Range range) {
-  if (args.out[0].dtype == DType::int8) range = {-range.reach(), range.reach()};
-  put_range(args, range);
+Range stated(DType type, Range range) {
+  return type == DType::int8 ? Range{-range.reach(), range.reach()} : range;
 }
 
 Range calibrated(const CalibratedRange& p, const char* who) {
@@ -67,9 +90,16 @@ Range calibrated(const CalibratedRange& p, const char* who) {
 }
 
 void quantize_cpu(const QuantizeParams&, const KernelArgs& args) {
-  const Range range = range_at(args, 1, "_contrib_quantize");
-  to_bytes<float>(args, 1, range);
-  put_stated(args, range);
+  const RowRanges ranges(args, 1, "_contrib_quantize");
+  const DType type = args.out[0].dtype;
+  to_bytes<float>(args, {.ranges = &ranges, .to_whole = true, .type = type});
+  float* const low = args.wanted<float>(1);
+  float* const high = args.wanted<float>(2);
+  for (int64_t row = 0; row < args.in[1].size(); ++row) {
+    const Range range = stated(type, ranges[row]);
+    if (low) low[row] = range.low;
+    if (high) high[row] = range.high;
+  }
 }
 
 void quantize_v2_cpu(const QuantizeV2Params& p, const KernelArgs& args) {
@@ -84,7 +114,7 @@ void quantize_v2_cpu(const QuantizeV2Params& p, const KernelArgs& args) {
   }
   const Range range = p.is_calibrated() ? calibrated(p, kWho) : range_of(args.in[0], kWho);
   to_bytes<float>(args, 1, range);
-  put_stated(args, range);
+  put_range(args, stated(args.out[0].dtype, range));
 }
 
 void quantize_asym_cpu(const QuantizeAsymParams& p, const KernelArgs& args) {
@@ -92,15 +122,16 @@ void quantize_asym_cpu(const QuantizeAsymParams& p, const KernelArgs& args) {
   const Range range = p.is_calibrated() ? calibrated(p, kWho) : range_of(args.in[0], kWho);
   const auto scale = static_cast<float>(255 * per_step(range.high - range.low));
   const float shift = scale > 0 ? 255 - range.high * scale : 0;
-  rescale<float, uint8_t>(args, scale, shift);
+  rescale<float, uint8_t>(args, {.all = scale, .shift = shift});
   put_range(args, {scale, shift});
 }
 
 void dequantize_cpu(const DequantizeParams&, const KernelArgs& args) {
   const DType type = args.in[0].dtype;
-  const double step = range_at(args, 1, "_contrib_dequantize").step(type);
-  if (type == DType::int32) return rescale<int32_t, float>(args, step);
-  dispatch_bytes(type, [&]<class T>(Type<T>) { rescale<T, float>(args, step); });
+  const RowRanges ranges(args, 1, "_contrib_dequantize");
+  const auto widen = [&]<class T>(Type<T>) { rescale<T, float>(args, {.ranges = &ranges, .type = type}); };
+  if (type == DType::int32) widen(Type<int32_t>{});
+  else dispatch_bytes(type, widen);
 }
 
 void requantize_cpu(const QuantizeV2Params& p, const KernelArgs& args) {

@@ -157,6 +157,17 @@ std::string taken_in(std::string_view pass, const Graph& before, const Graph& af
   return text.empty() ? text : fmt::format("  {} made these parts of others: {}\n", pass, text);
 }
 
+std::string left_apart(const std::vector<WholeNote>& notes) {
+  std::string text;
+  for (const WholeNote& note : notes) {
+    if (note.runs == WholeNote::Runs::packed) continue;
+    const bool is_real = note.runs == WholeNote::Runs::real;
+    text += fmt::format("  {} ({}) runs {}: {}\n", note.name, note.op, is_real ? "as float32" : "alone",
+                        note.reason);
+  }
+  return text;
+}
+
 }  // namespace
 
 engine::DeviceTraits BoundExecutor::traits() const { return runtime_.engine().device(device_).traits(); }
@@ -176,11 +187,14 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
     end("fold_norm", graph);
   }
   if (options_.plan.choose_layout && traits().blocked_images && has_whole_layers(graph)) {
-    const bool pack = ops::has_packed_products();
-    const auto change = pack ? pack_whole : widen_whole;
-    Graph changed = change(graph, runtime_.table(), infer(graph, constants));
-    const char* const pass = pack ? "pack_whole" : "widen_whole";
-    if (explanation != nullptr) *explanation += taken_in(pass, graph, changed);
+    const ops::Support packs = ops::packs_products();
+    const char* const pass = packs ? "pack_whole" : "widen_whole";
+    const Inference known = infer(graph, constants);
+    std::vector<WholeNote> notes;
+    Graph changed = packs ? pack_whole(graph, runtime_.table(), known, &notes)
+                          : widen_whole(graph, runtime_.table(), known, packs.refusal, &notes);
+    if (explanation != nullptr) *explanation += taken_in(pass, graph, changed) + left_apart(notes);
+    if (log_) log_->whole = std::move(notes);
     graph = std::move(changed);
     end(pass, graph);
   }

@@ -96,6 +96,7 @@ Explanation BoundExecutor::explanation(RunMode mode, bool compare_strategies) {
   result.arrays = described_arrays();
   result.passes = again->log_->notes();
   result.apart = again->log_->apart;
+  result.whole = again->log_->whole;
   result.budget = again->log_->budget;
   result.program = own && !options_.plan_only ? own->report() : planned.report();
   if (mode == RunMode::inference) {

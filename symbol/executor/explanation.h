@@ -12,6 +12,7 @@
 #include "memplan/plan.h"
 #include "symbol/passes/fuse.h"
 #include "symbol/passes/plan.h"
+#include "symbol/passes/whole_note.h"
 
 // What the compiler made of a symbol, as data for people to look at.
 namespace loomix {
@@ -112,6 +113,7 @@ struct Explanation {
   std::vector<Array> arrays;
   std::vector<PassNote> passes;
   std::vector<FusionLog::Apart> apart;  // why passes over memory end where they do
+  std::vector<WholeNote> whole;         // of layers of 8 bits
   ProgramReport program;
   std::vector<Held> held;
   std::optional<BudgetNote> budget;

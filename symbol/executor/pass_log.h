@@ -22,6 +22,7 @@ class PassLog {
 
   std::optional<BudgetNote> budget;
   std::vector<FusionLog::Apart> apart;
+  std::vector<WholeNote> whole;
 
  private:
   struct Operators {

@@ -8,9 +8,8 @@
 #include "base/tuple_text.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
-#include "symbol/passes/prune.h"
 #include "symbol/passes/readers.h"
-#include "symbol/passes/whole_input.h"
+#include "symbol/passes/whole_rewriter.h"
 
 namespace loomix {
 namespace {
@@ -19,6 +18,8 @@ using ops::PackedClosing;
 using ops::Range;
 using ops::WholeKind;
 using ops::WholeRole;
+
+constexpr const char* kEmptyRange = "its calibrated range is empty";
 
 // Output 0 of a node, if it is of whole numbers whose range is known.
 struct Whole {
@@ -39,35 +40,16 @@ struct Real {
   ops::Clamp bounds = {};
 };
 
-class Packer {
+class Packer final : public WholeRewriter {
  public:
   Packer(const Graph& graph, const ops::OpTable& table, const Inference& known)
-      : graph_(graph),
-        table_(table),
-        known_(known),
-        index_(graph),
+      : WholeRewriter(graph, table, known),
         readers_(count_readers(graph, index_)),
-        plain_(static_cast<size_t>(index_.size())),
         whole_(static_cast<size_t>(graph.size())),
-        real_(static_cast<size_t>(graph.size())) {
-    result_.reserve(graph.size());
-  }
-
-  Graph run() {
-    for (NodeId id = 0; id < graph_.size(); ++id) {
-      const Node& node = graph_[id];
-      const auto role = node.op ? ops::whole_role(*node.op, *node.attrs) : std::nullopt;
-      if (role ? !take(id, *role) : !take_clamp(id)) copy(id);
-    }
-    for (const ValueRef& output : graph_.outputs) result_.outputs.push_back(plain(output));
-    return prune(result_);
-  }
+        real_(static_cast<size_t>(graph.size())) {}
 
  private:
-  const Shape& shape(ValueRef value) const { return known_.shapes[static_cast<size_t>(index_[value])]; }
-  DType dtype(ValueRef value) const { return known_.dtypes[static_cast<size_t>(index_[value])]; }
   std::optional<Whole>& at(NodeId id) { return whole_[static_cast<size_t>(id)]; }
-  ValueRef& plain_of(ValueRef value) { return plain_[static_cast<size_t>(index_[value])]; }
   std::optional<Real>& real_of(NodeId id) { return real_[static_cast<size_t>(id)]; }
   bool has_one_reader(NodeId id) const { return readers_[static_cast<size_t>(index_(id, 0))] == 1; }
 
@@ -80,27 +62,17 @@ class Packer {
             0};
   }
 
-  void copy(NodeId id) {
-    std::vector<ValueRef> inputs;
-    for (const ValueRef& input : graph_.inputs(id)) inputs.push_back(plain(input));
-    const NodeId made = result_.add_copy(graph_[id], inputs);
-    for (int i = 0; i < graph_[id].num_values(); ++i) plain_of({id, i}) = {made, i};
-  }
-
   // ---- values as others read them ----
 
-  ValueRef plain(ValueRef value) {
-    if (ValueRef known = plain_of(value)) return known;
+  ValueRef made_plain(ValueRef value) override {
     if (const auto& real = real_of(value.node)) {
-      if (graph_.inputs(value.node)[0].node == real->whole) plain_of(value) = dequantized(value.node);
-      else copy(value.node);
-      return plain_of(value);
+      const bool is_dequantize = graph_.inputs(value.node)[0].node == real->whole;
+      return is_dequantize ? dequantized(value.node) : copied(value);
     }
     const auto& whole = at(value.node);
-    if (!whole->is_rounded()) copy(value.node);
-    else if (value.index == 0) plain_of(value) = unpacked(packed(value.node), *whole, shape(value));
-    else plain_of(value) = constant(value.index == 1 ? whole->range.low : whole->range.high);
-    return plain_of(value);
+    if (!whole->is_rounded()) return copied(value);
+    if (value.index == 0) return unpacked(packed(value.node), *whole, shape(value));
+    return constant(value.index == 1 ? whole->range.low : whole->range.high);
   }
 
   ValueRef unpacked(ValueRef from, const Whole& whole, const Shape& as) {
@@ -131,7 +103,7 @@ class Packer {
     return from >= 0 && at(from) ? &*at(from) : nullptr;
   }
 
-  bool take(NodeId id, const WholeRole& role) {
+  const char* take(NodeId id, const WholeRole& role) override {
     switch (role.kind) {
       case WholeKind::quantize: return take_quantize(id, role);
       case WholeKind::product: return take_product(id, role);
@@ -142,39 +114,44 @@ class Packer {
       case WholeKind::pooling: return take_pooling(id, role);
       case WholeKind::concat: return take_concat(id, role);
       case WholeKind::add: return take_add(id, role);
+      case WholeKind::alone: break;
     }
-    return false;
+    return role.reason;
   }
+  bool take_other(NodeId id) override { return take_clamp(id); }
 
-  bool take_quantize(NodeId id, const WholeRole& role) {
-    if (dtype(graph_.inputs(id)[0]) != DType::float32 || role.range->reach() <= 0) return false;
-    if (take_rounded_again(id, role)) return true;
+  const char* take_quantize(NodeId id, const WholeRole& role) {
+    if (dtype(graph_.inputs(id)[0]) != DType::float32) return "its data is not float32";
+    if (role.range->reach() <= 0) return kEmptyRange;
+    if (take_rounded_again(id, role)) return nullptr;
     at(id) = Whole{dtype({id, 0}), *role.range, shape({id, 0}), id};
-    return true;
+    return nullptr;
   }
 
-  bool take_product(NodeId id, const WholeRole& role) {
+  const char* take_product(NodeId id, const WholeRole& role) {
     const Whole* const data = whole_input(id, 0, role);
-    if (!data || !data->is_rounded()) return false;
-    if (!has_held_parameters(graph_, id, role)) return false;
-    // Layers that work on the last axis alone.
-    if (shape({id, 0}).ndim() != shape(graph_.inputs(id)[1]).ndim()) return false;
-    if (!ops::packed_product(*graph_[id].attrs, data->image, data->type, {})) return false;
+    if (!data || !data->is_rounded()) return kUnknownRange;
+    if (!has_held_parameters(graph_, id, role)) return kComputedWeight;
+    if (shape({id, 0}).ndim() != shape(graph_.inputs(id)[1]).ndim())
+      return "it works on the last axis alone (flatten=False)";
+    if (!ops::packed_product(*graph_[id].attrs, data->image, data->type, {}))
+      return data->image.size() == 0 ? "its data is empty" : "oneDNN has no kernel for it";
     at(id) = Whole{.image = shape({id, 0}), .source = id};
-    return true;
+    return nullptr;
   }
 
-  bool take_requantize(NodeId id, const WholeRole& role) {
+  const char* take_requantize(NodeId id, const WholeRole& role) {
     const Whole* const sums = whole_input(id, 0, role);
-    if (!sums || sums->is_rounded() || role.range->reach() <= 0) return false;
+    if (!sums || sums->is_rounded()) return "its data are not sums of a layer that is packed";
+    if (role.range->reach() <= 0) return kEmptyRange;
     at(id) = Whole{dtype({id, 0}), *role.range, sums->image, sums->source};
-    return true;
+    return nullptr;
   }
 
-  bool take_dequantize(NodeId id, const WholeRole& role) {
-    if (!whole_input(id, 0, role)) return false;
+  const char* take_dequantize(NodeId id, const WholeRole& role) {
+    if (!whole_input(id, 0, role)) return kUnknownRange;
     real_of(id) = Real{graph_.inputs(id)[0].node};
-    return true;
+    return nullptr;
   }
 
   bool take_clamp(NodeId id) {
@@ -220,9 +197,9 @@ class Packer {
     return !whole.made && whole.source >= 0 && kind_of(whole.source) != WholeKind::quantize;
   }
 
-  bool take_relu(NodeId id, const WholeRole& role) {
+  const char* take_relu(NodeId id, const WholeRole& role) {
     const Whole* const data = whole_input(id, 0, role);
-    if (!data || !data->is_rounded()) return false;
+    if (!data || !data->is_rounded()) return kUnknownRange;
     const NodeId from = graph_.inputs(id)[0].node;
     Whole after = *data;
     if (is_pending_result(*data) && has_one_reader(from)) {
@@ -234,16 +211,16 @@ class Packer {
       after.made = add("_packed_concat", std::move(p), std::initializer_list<ValueRef>{packed(from)}, id);
     }
     at(id) = after;
-    return true;
+    return nullptr;
   }
 
-  bool take_flatten(NodeId id, const WholeRole& role) {
+  const char* take_flatten(NodeId id, const WholeRole& role) {
     const Whole* const data = whole_input(id, 0, role);
-    if (!data || !data->is_rounded()) return false;
+    if (!data || !data->is_rounded()) return kUnknownRange;
     Whole after = *data;
     after.made = packed(graph_.inputs(id)[0].node);
     at(id) = after;
-    return true;
+    return nullptr;
   }
 
   // Rounded, and not flattened.
@@ -251,25 +228,26 @@ class Packer {
     return data && data->is_rounded() && data->image == shape(value);
   }
 
-  bool take_pooling(NodeId id, const WholeRole& role) {
+  const char* take_pooling(NodeId id, const WholeRole& role) {
     const ValueRef from = graph_.inputs(id)[0];
     const Whole* const data = whole_input(id, 0, role);
-    if (!is_as_it_was(data, from) || shape(from).ndim() != 4) return false;
+    if (!is_as_it_was(data, from)) return kUnknownRange;
+    if (shape(from).ndim() != 4) return "only pooling of 2 axes has a packed form";
     ops::PackedPoolingParams p;
     static_cast<ops::PoolingParams&>(p) = graph_[id].attrs->as<ops::PoolingParams>();
     p.layout = ops::Layout::NHWC;
     Whole after{data->type, data->range, shape({id, 0})};
     after.made = add("_packed_pooling", std::move(p), std::initializer_list<ValueRef>{packed(from.node)}, id);
     at(id) = after;
-    return true;
+    return nullptr;
   }
 
-  bool take_concat(NodeId id, const WholeRole& role) {
+  const char* take_concat(NodeId id, const WholeRole& role) {
     const auto inputs = graph_.inputs(id).first(static_cast<size_t>(role.arrays));
     std::vector<Whole*> parts;
     for (int i = 0; i < role.arrays; ++i) {
       parts.push_back(whole_input(id, i, role));
-      if (!is_as_it_was(parts.back(), inputs[static_cast<size_t>(i)])) return false;
+      if (!is_as_it_was(parts.back(), inputs[static_cast<size_t>(i)])) return kUnknownRange;
     }
     Whole joined{dtype({id, 0}), parts[0]->range, shape({id, 0})};
     for (const Whole* part : parts)
@@ -293,16 +271,16 @@ class Packer {
     }
     joined.made = add("_packed_concat", std::move(p), read, id);
     at(id) = joined;
-    return true;
+    return nullptr;
   }
 
-  bool take_add(NodeId id, const WholeRole& role) {
+  const char* take_add(NodeId id, const WholeRole& role) {
     const auto inputs = graph_.inputs(id);
     const Whole *const a = whole_input(id, 0, role), *const b = whole_input(id, 1, role);
-    if (!is_as_it_was(a, inputs[0]) || !is_as_it_was(b, inputs[1])) return false;
-    if (role.range && role.range->reach() <= 0) return false;
+    if (!is_as_it_was(a, inputs[0]) || !is_as_it_was(b, inputs[1])) return kUnknownRange;
+    if (role.range && role.range->reach() <= 0) return kEmptyRange;
     at(id) = Whole{dtype({id, 0}), role.range.value_or(Range{}), shape({id, 0}), id};
-    return true;
+    return nullptr;
   }
 
   // ---- making them ----
@@ -369,21 +347,16 @@ class Packer {
     return ValueRef{result_.add_op(table_.at(form->op), form->attrs, read, graph_[id].info), 0};
   }
 
-  const Graph& graph_;
-  const ops::OpTable& table_;
-  const Inference& known_;
-  const ValueIndex index_;
   const std::vector<int> readers_;           // by value
-  std::vector<ValueRef> plain_;              // by value: where it is in the new graph, as users have it
   std::vector<std::optional<Whole>> whole_;  // by node: its output 0
   std::vector<std::optional<Real>> real_;    // by node: its output 0
-  Graph result_;
 };
 
 }  // namespace
 
-Graph pack_whole(const Graph& graph, const ops::OpTable& table, const Inference& known) {
-  return Packer(graph, table, known).run();
+Graph pack_whole(const Graph& graph, const ops::OpTable& table, const Inference& known,
+                 std::vector<WholeNote>* notes) {
+  return Packer(graph, table, known).run({}, notes);
 }
 
 }  // namespace loomix

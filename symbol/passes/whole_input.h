@@ -6,14 +6,15 @@
 
 namespace loomix {
 
-// Whether there is an operator of 8 bits with a calibrated range.
+// Whether there is an operator of 8 bits.
 inline bool has_whole_layers(const Graph& graph) {
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    const auto role = graph[id].op ? ops::whole_role(*graph[id].op, *graph[id].attrs) : std::nullopt;
-    if (role && role->range) return true;
-  }
+  for (NodeId id = 0; id < graph.size(); ++id)
+    if (graph[id].op && ops::whole_role(*graph[id].op, *graph[id].attrs)) return true;
   return false;
 }
+
+inline constexpr const char* kUnknownRange = "its data is not of 8 bits whose range is known";
+inline constexpr const char* kComputedWeight = "its weight is computed in each run";
 
 // The node whose output 0, of whole numbers, input `i` is; -1 unless its ranges follow as inputs, too.
 inline NodeId whole_source(const Graph& graph, NodeId id, int i, const ops::WholeRole& role) {

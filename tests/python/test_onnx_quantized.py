@@ -14,8 +14,8 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="the package onnxruntime
 onnxruntime.set_default_logger_severity(4)
 
 
-def exported(network, dtype, path, batch=2):
-    sym, args = quantized(network, batch, dtype)
+def exported(network, dtype, path, granularity="tensor-wise"):
+    sym, args = quantized(network, 2, dtype, granularity)
     params = {name: value for name, value in args.items() if name != "data"}
     mx.onnx.export_model(sym, params, {"data": args["data"].shape}, "float32", path)
     return sym, args
@@ -26,11 +26,13 @@ def distance(ours, theirs):
     return np.sqrt(np.square(ours - theirs).mean()) / np.abs(theirs).max()
 
 
-@pytest.mark.parametrize("dtype", ["int8", "auto"])
+@pytest.mark.parametrize(
+    "dtype, granularity", [("int8", "tensor-wise"), ("auto", "tensor-wise"), ("auto", "channel-wise")]
+)
 @pytest.mark.parametrize("network", [chain, residual, joined, grouped])
-def test_onnxruntime_gives_what_we_give(network, dtype, tmp_path):
+def test_onnxruntime_gives_what_we_give(network, dtype, granularity, tmp_path):
     path = str(tmp_path / "a.onnx")
-    sym, args = exported(network, dtype, path)
+    sym, args = exported(network, dtype, path, granularity)
     ours = sym.bind(mx.cpu(), args, grad_req="null").forward(is_train=False)[0].asnumpy()
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     theirs = session.run(None, {"data": args["data"].asnumpy()})[0]

@@ -238,10 +238,137 @@ def test_layer_without_range():
         quantization.calib_graph(qsym, qargs, qaux, collector, calib_mode="naive")
 
 
-def test_channel_wise_is_refused():
-    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
-    with pytest.raises(NotImplementedError, match="channel-wise"):
-        quantization.quantize_model(sym, {}, {}, calib_mode="none", quantize_granularity="channel-wise")
+def uneven(filters):
+    """Weights whose filters are of very different sizes, one of them empty."""
+    random = np.random.RandomState(5)
+    sizes = np.r_[0.0, 10.0 ** -np.arange(filters - 1)]
+    return mx.nd.array(random.normal(size=(filters, 3, 3, 3)) * sizes[:, None, None, None])
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_range_for_each_filter(compiled):
+    """Small filters beside large ones keep their digits; biases are as exact."""
+    data = mx.sym.var("data")
+    sym = mx.sym.Group([
+        mx.sym.Convolution(data, kernel=(3, 3), num_filter=4, name="c"),
+        mx.sym.FullyConnected(data, num_hidden=3, name="f"),
+    ])  # fmt: skip
+    random = np.random.RandomState(6)
+    x = mx.nd.array(random.normal(size=(2, 3, 8, 8)))
+    args = {
+        "c_weight": uneven(4), "c_bias": mx.nd.array([0.3, -5, 0.02, 0.004]),
+        "f_weight": mx.nd.array(random.normal(size=(3, 192)) * np.array([[1.0], [0.1], [0.01]])),
+        "f_bias": mx.nd.array([1.0, -0.1, 0.033]),
+    }  # fmt: skip
+    expected = [y.asnumpy() for y in sym.bind(mx.cpu(), {**args, "data": x}, grad_req="null").forward()]
+    errors = {}
+    for granularity in ("tensor-wise", "channel-wise"):
+        qsym, qargs, _ = quantization.quantize_model(
+            sym, args, {}, calib_mode="naive", calib_data=[x], quantize_granularity=granularity
+        )
+        executor = qsym.bind(mx.cpu(), {**qargs, "data": x}, grad_req="null")
+        if not compiled:
+            executor.set_monitor_callback(lambda *_: None)
+        errors[granularity] = [
+            [lost(ours.asnumpy()[:, i], theirs[:, i]) for i in range(theirs.shape[1])]
+            for ours, theirs in zip(executor.forward(is_train=False), expected)
+        ]
+    assert qargs["c_weight_quantize_max"].shape == (4,) and qargs["f_bias_quantize_min"].shape == (3,)
+    conv, dense = errors["channel-wise"]
+    # Operators one by one bring all sums to one step, as their output has one range.
+    assert max(conv) < 0.03 and max(dense) < 0.03, errors
+    conv, dense = errors["tensor-wise"]
+    assert conv[3] > 0.1 and dense[2] > 0.05, errors
+
+
+def test_ranges_of_filters_in_files(tmp_path):
+    """A symbol file says which parameters have a number for each filter, so that simple_bind allocates them."""
+    sym = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), num_filter=4, name="c")
+    args, x = {"c_weight": uneven(4), "c_bias": mx.nd.ones(4)}, mx.nd.ones((1, 3, 5, 5))
+    made = quantization.quantize_model(
+        sym, args, {}, calib_mode="naive", calib_data=[x], quantize_granularity="channel-wise"
+    )
+    mx.model.save_checkpoint(str(tmp_path / "net"), 0, *made)
+    module = mx.mod.Module.load(str(tmp_path / "net"), 0, label_names=None)
+    module.bind([("data", x.shape)], for_training=False)
+    ours = module.predict(mx.io.NDArrayIter(x, batch_size=1)).asnumpy()
+    again = made[0].bind(mx.cpu(), {**made[1], "data": x}, grad_req="null").forward()[0].asnumpy()
+    assert np.array_equal(ours, again)
+
+
+@pytest.mark.parametrize("first", [1e-30, 1e-6, 0.01, 0.9])
+def test_histograms_of_values_that_grow(first):
+    """States of recurrent networks are tiny at first: bins as fine as that would take all memory."""
+    random = np.random.RandomState(8)
+    values = np.clip(random.normal(size=(4, 1000)), -3, 3).astype("float32")
+    collector = quantization._LayerHistogramCollector(num_bins=801)
+    collector.collect("x", mx.nd.array(values[0] * first))
+    for row in values[1:]:
+        collector.collect("x", mx.nd.array(row))
+    counts, edges, low, high, th = collector.hist_dict["x"]
+    assert counts.sum() == 4000 and len(counts) % 2 == 1 and 801 <= len(counts) <= 2500
+    assert len(edges) == len(counts) + 1 and edges[-1] == pytest.approx(th) and th >= 3 == high
+    assert edges[len(counts) // 2] == pytest.approx(-edges[len(counts) // 2 + 1])
+    (found,) = quantization._get_optimal_thresholds(collector.hist_dict, "int8").values()
+    assert 1 < found[1] < 3.1
+
+
+def test_layers_behind_one_of_many_outputs():
+    parts = mx.sym.split(mx.sym.var("data"), num_outputs=2, axis=1, name="parts")
+    sym = mx.sym.FullyConnected(parts[0], num_hidden=2, name="a") + mx.sym.FullyConnected(
+        parts[1], num_hidden=2, name="b"
+    )
+    x = mx.nd.array([[0.5, -1.0, 0.25, 2.0]])
+    args = {
+        f"{name}_{part}": value
+        for name in "ab"
+        for part, value in (("weight", mx.nd.ones((2, 2))), ("bias", mx.nd.ones(2)))
+    }
+    qsym, qargs, _ = quantization.quantize_model(sym, args, {}, calib_mode="naive", calib_data=[x])
+    ours = qsym.bind(mx.cpu(), {**qargs, "data": x}, grad_req="null").forward()[0].asnumpy()
+    np.testing.assert_allclose(ours, 3.75, atol=0.05)
+
+
+def test_rows_of_numbers_with_a_range_each():
+    x = mx.nd.array([[1.0, -2.0], [0.01, 0.02], [0.0, 0.0]])
+    low, high = mx.nd.array([-2.0, -0.02, 0.0]), mx.nd.array([2.0, 0.01, 0.0])
+    whole, least, most = mx.nd.contrib.quantize(x, low, high, out_type="int8")
+    assert whole.asnumpy().tolist() == [[64, -127], [64, 127], [0, 0]]
+    assert np.array_equal(most.asnumpy(), -least.asnumpy())
+    np.testing.assert_allclose(most.asnumpy(), np.float32([2, 0.02, 0]))
+    again = mx.nd.contrib.dequantize(whole, least, most).asnumpy()
+    np.testing.assert_allclose(again, x.asnumpy(), atol=0.01)
+    with pytest.raises(mx.MXNetError, match="min_range"):
+        mx.nd.contrib.dequantize(whole, mx.nd.ones(2), mx.nd.ones(2)).asnumpy()
+
+
+def test_report_says_how_layers_run(trained):
+    net, x, _ = trained
+    report = quantization.QuantizationReport()
+    quantization.quantize_net_v2(
+        net, "auto", calib_mode="naive", calib_data=[x], quantize_granularity="channel-wise", report=report
+    )
+    runs = {layer.runs for layer in report.layers}
+    assert runs <= {"int8", "float32"} and len(runs) == 1, report
+    if runs == {"float32"}:
+        assert all(layer.why for layer in report.layers)
+    products = [layer for layer in report.layers if layer.weight_decibels is not None]
+    assert len(products) == 5 and all(layer.weight_decibels > 35 for layer in products)
+    assert "weight dB" in str(report)
+
+
+def test_report_without_calibration_and_of_what_runs_alone():
+    x = mx.nd.ones((2, 3, 4))
+    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, flatten=False, name="fc")
+    args = {"fc_weight": mx.nd.ones((2, 4)), "fc_bias": mx.nd.zeros(2)}
+    report = quantization.QuantizationReport()
+    quantization.quantize_model(sym, args, {}, calib_mode="none", report=report)
+    assert report.layers[0].runs is None
+    report = quantization.QuantizationReport()
+    quantization.quantize_model(sym, args, {}, calib_mode="naive", calib_data=[x], report=report)
+    (layer,) = report.layers
+    if layer.runs != "float32":  # with VNNI
+        assert layer.runs == "int8, alone" and "flatten=False" in layer.why
 
 
 def test_command(trained, tmp_path, capsys):
@@ -251,6 +378,7 @@ def test_command(trained, tmp_path, capsys):
     np.save(tmp_path / "x.npy", x.asnumpy())
     command = ["quantize", str(tmp_path / "net"), str(tmp_path / "net8")]
     more = ["--data", str(tmp_path / "x.npy"), "--mode", "naive", "--svg", str(tmp_path / "a.svg")]
+    more += ["--granularity", "channel-wise"]
     assert loomix_main([*command, *more]) == 0
     assert "error dB" in capsys.readouterr().out and (tmp_path / "a.svg").read_text().startswith("<svg")
     sym, args, aux = mx.model.load_checkpoint(str(tmp_path / "net8"), 0)

@@ -79,7 +79,7 @@ def read_twice(data):
     return mx.sym.Group([mx.sym.sin(x), conv(x, 8, "b")])
 
 
-def quantized(network, batch, dtype):
+def quantized(network, batch, dtype, granularity="tensor-wise"):
     sym = network(mx.sym.var("data"))
     shapes, _, _ = sym.infer_shape(data=(batch, 3, 20, 18))
     random = np.random.RandomState(4)
@@ -96,6 +96,7 @@ def quantized(network, batch, dtype):
         calib_data=[args["data"]],
         quantized_dtype=dtype,
         quantize_mode="full",
+        quantize_granularity=granularity,
     )
     return made[0], {**made[1], "data": args["data"]}
 
@@ -107,11 +108,13 @@ def bound(sym, args, monitor=False):
     return executor
 
 
-@pytest.mark.parametrize("dtype", ["int8", "auto"])
+@pytest.mark.parametrize(
+    "dtype, granularity", [("int8", "tensor-wise"), ("auto", "tensor-wise"), ("auto", "channel-wise")]
+)
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("network", [chain, residual, joined, grouped, bounded, read_twice])
-def test_results_are_those_of_the_operators(network, batch, dtype):
-    sym, args = quantized(network, batch, dtype)
+def test_results_are_those_of_the_operators(network, batch, dtype, granularity):
+    sym, args = quantized(network, batch, dtype, granularity)
     packed = bound(sym, args)
     plan = packed.debug_str()
     assert "_contrib_quantized" not in plan and "requantize" not in plan, plan
@@ -156,8 +159,9 @@ def test_without_kernels_of_8_bits_layers_are_real():
     script = """
 import sys
 from test_quantized_prediction import *
-for network in (chain, residual, joined, bounded):
-    sym, args = quantized(network, 2, "auto")
+for network, granularity in ((chain, "channel-wise"), (residual, "tensor-wise"), (joined, "channel-wise"),
+                             (grouped, "channel-wise"), (bounded, "tensor-wise")):
+    sym, args = quantized(network, 2, "auto", granularity)
     made = bound(sym, args)
     assert not [call for call in calls(made) if "quantize" in call or "packed" in call], calls(made)
     ours, theirs = (e.forward(is_train=False)[0].asnumpy() for e in (made, bound(sym, args, monitor=True)))

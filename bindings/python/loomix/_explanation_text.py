@@ -261,6 +261,17 @@ def _apart(explanation: Explanation, width: int) -> list[str]:
     return lines
 
 
+def _whole(explanation: Explanation, width: int) -> list[str]:
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in explanation.whole:
+        reasons.setdefault((one.runs, one.reason), []).append(one.name)
+    lines = ["", "how layers of 8 bits run"] if reasons else []
+    for (runs, reason), names in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        why = f": {reason}" if reason else ""
+        lines.append(_cut(f"  {len(names):>4} x {runs}, such as {names[0]}{why}", width))
+    return lines
+
+
 def _cut(line: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
@@ -357,6 +368,7 @@ def report(explanation: Explanation, width: int) -> str:
     lines = [_cut(line, width) for line in _head(explanation)]
     lines += _passes(explanation, width)
     lines += _apart(explanation, width)
+    lines += _whole(explanation, width)
     lines += _memory_maps(explanation, width)
     lines += _strategies(explanation)
     lines += _largest(explanation, width)

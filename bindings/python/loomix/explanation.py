@@ -32,6 +32,7 @@ __all__ = [
     "Operators",
     "Pass",
     "Value",
+    "Whole",
 ]
 
 
@@ -131,6 +132,25 @@ class Apart:
     op: str
     input: str
     input_op: str
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole:
+    """How prediction runs an operator of 8 bits: see :doc:`/quantization`.
+
+    ``runs`` is "int8" where it is compiled with its neighbours, "int8, alone" where it runs as it is, or "float32";
+    ``reason`` says why it is not "int8".
+
+    >>> import loomix as mx
+    >>> whole = mx.sym.contrib.quantize_v2(mx.sym.Variable("x"), name="q")
+    >>> [(one.name, one.runs, one.reason) for one in whole[0].explain(x=(8, 4)).whole]
+    [('q', 'int8, alone', 'its range is found in each run')]
+    """
+
+    name: str
+    op: str
+    runs: str
     reason: str
 
 
@@ -283,6 +303,8 @@ class Explanation:
     passes : list of Pass
     apart : list of Apart
         Why operators that read each other's results are not one pass over memory (see :doc:`/fusion`).
+    whole : list of Whole
+        How operators of 8 bits run.
     operators : list of Operator
         The steps, in their order.
     values : list of Value
@@ -324,6 +346,7 @@ class Explanation:
             for one in data["passes"]
         ]
         self.apart = [Apart(**apart) for apart in data["apart"]]
+        self.whole = [Whole(**whole) for whole in data["whole"]]
         self.arenas = [Arena(**arena) for arena in program["arenas"]]
         self.forward_steps: int = program["forward_calls"]
         self.views: int = program["views"]
@@ -469,7 +492,7 @@ class Explanation:
         """All fields and sums, as dicts, lists, strings and numbers."""
         result: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         result["budget"] = dataclasses.asdict(self.budget) if self.budget else None
-        for name in ("arrays", "passes", "apart", "arenas", "held", "operators", "values"):
+        for name in ("arrays", "passes", "apart", "whole", "arenas", "held", "operators", "values"):
             result[name] = [dataclasses.asdict(item) for item in getattr(self, name)]
         return result
 

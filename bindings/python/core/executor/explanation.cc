@@ -38,6 +38,15 @@ const char* word_for(ProgramReport::Place place) {
   return "unused";
 }
 
+const char* word_for(WholeNote::Runs runs) {
+  switch (runs) {
+    case WholeNote::Runs::packed: return "int8";
+    case WholeNote::Runs::alone: return "int8, alone";
+    case WholeNote::Runs::real: break;
+  }
+  return "float32";
+}
+
 const char* word_for(Explanation::Array::Kind kind) {
   switch (kind) {
     case Explanation::Array::Kind::argument: return "argument";
@@ -122,6 +131,11 @@ py::dict explanation_dict(const Explanation& explanation) {
                           [](const FusionLog::Apart& apart) {
                             return py::dict("name"_a = apart.name, "op"_a = apart.op, "input"_a = apart.input,
                                             "input_op"_a = apart.input_op, "reason"_a = apart.reason);
+                          }),
+      "whole"_a = list_of(explanation.whole,
+                          [](const WholeNote& note) {
+                            return py::dict("name"_a = note.name, "op"_a = note.op,
+                                            "runs"_a = word_for(note.runs), "reason"_a = note.reason);
                           }),
       "program"_a = dict_of(explanation.program),
       "held"_a = list_of(explanation.held,

@@ -34,6 +34,10 @@ def main(command: str, arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--dtype", default="auto", choices=["int8", "uint8", "auto"], help="type of the values"
     )
+    parser.add_argument(
+        "--granularity", default="tensor-wise", choices=["tensor-wise", "channel-wise"],
+        help="one range a weight, or one a filter",
+    )  # fmt: skip
     parser.add_argument("--batch", type=int, default=32, help="examples that run at a time")
     parser.add_argument("--examples", type=int, help="the most examples that run")
     parser.add_argument(
@@ -56,7 +60,7 @@ def main(command: str, arguments: Sequence[str]) -> int:
         made = quantize_model(
             symbol, weights, states,
             data_names=(options.input,), calib_mode=options.mode, calib_data=data, num_calib_examples=options.examples,
-            quantized_dtype=options.dtype, excluded_sym_names=options.exclude,
+            quantized_dtype=options.dtype, quantize_granularity=options.granularity, excluded_sym_names=options.exclude,
             excluded_op_names=options.exclude_operator, report=report,
         )  # fmt: skip
         save_checkpoint(options.target, options.epoch, *made)

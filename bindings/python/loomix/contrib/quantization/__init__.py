@@ -15,7 +15,7 @@ from ...io import DataIter
 from ...ndarray import NDArray
 from ...progress_bar import WorkBar
 from ...symbol import Group, Symbol
-from .graph import Folded, Rounded, wanted_layers, with_ranges
+from .graph import PRODUCTS, Folded, Rounded, wanted_layers, with_ranges
 from .ranges import (
     CalibrationCollector,
     _get_optimal_threshold,  # noqa: F401
@@ -25,8 +25,9 @@ from .ranges import (
     combine_histogram,
     make_collector,
     ranges_of,
+    reach_of,
 )
-from .report import LayerReport, QuantizationReport, decibels
+from .report import LayerReport, QuantizationReport, decibels, louder
 
 if TYPE_CHECKING:
     from ...gluon import HybridBlock, SymbolBlock
@@ -58,11 +59,6 @@ def _check_options(ctx: Any, dtype: str, mode: str, granularity: str) -> None:
     _check("quantized_dtype", dtype, ("int8", "uint8", "auto"))
     _check("quantize_mode", mode, ("full", "smart"))
     _check("quantize_granularity", granularity, ("tensor-wise", "channel-wise"))
-    if granularity == "channel-wise":
-        raise NotImplementedError(
-            "[quantization] quantize_granularity is 'channel-wise', but operators have one range an array; "
-            "use 'tensor-wise'."
-        )
 
 
 def _names(name: str, value: Any) -> list[str]:
@@ -73,24 +69,27 @@ def _names(name: str, value: Any) -> list[str]:
     return value
 
 
-def _rounded(sym: Any, args: Any, aux: Any, names: Any, operators: Any, dtype: str, mode: str) -> Rounded:
+def _rounded(
+    sym: Any, args: Any, aux: Any, names: Any, operators: Any, dtype: str, mode: str, granularity: str
+) -> Rounded:
     names = _names("excluded_sym_names", names)
     operators = _names("excluded_op_names", operators)
     folded = Folded(
         sym, args, aux, names if "BatchNorm" not in operators else [n.name for n in sym.get_internals()]
     )
-    return Rounded(folded, names, operators, dtype, mode == "full")
+    return Rounded(folded, names, operators, dtype, mode == "full", granularity == "channel-wise")
 
 
-def _quantize_params(qsym: Symbol, params: dict[str, NDArray]) -> dict[str, NDArray]:
+def _quantize_params(qsym: Symbol, params: dict[str, NDArray], granularity: str) -> dict[str, NDArray]:
     found: dict[str, NDArray] = {}
     for name in qsym.list_arguments():
         if name in params:
             found[name] = params[name]
         elif name.endswith("_quantize") and name[: -len("_quantize")] in params:
             value = params[name[: -len("_quantize")]].astype("float32")
+            reach = nd.array(reach_of(value.asnumpy(), granularity == "channel-wise"))
             found[name], found[f"{name}_min"], found[f"{name}_max"] = nd.contrib.quantize(
-                value, value.min().reshape((1,)), value.max().reshape((1,)), out_type="int8"
+                value, -reach, reach, out_type="int8"
             )
     return found
 
@@ -127,17 +126,19 @@ def _calibrate(
     wanted: list[str],
     most: int | None,
     ctx: Context,
-) -> dict[str, np.ndarray]:
-    """Runs the float network; gives some values of each layer, from the first batch."""
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Runs the float network; gives some values of each layer, and the shapes of the inputs, of the first batch."""
     internals = sym.get_internals()
     known = internals.list_outputs()
     outputs = [internals[known.index(name)] for name in wanted]
     group = Group(outputs)
     inputs = [name for name in group.list_arguments() if name not in args]
     samples: dict[str, np.ndarray] = {}
+    shapes: dict[str, Any] = {}
     executors: dict[Any, Any] = {}
     done, bar = 0, WorkBar("calibration", most, "examples")
     for given, count in batches:
+        shapes = shapes or {name: value.shape for name, value in given.items()}
         feed = {name: value.as_in_context(ctx) for name, value in given.items() if name in inputs}
         key = tuple((name, value.shape, str(value.dtype)) for name, value in feed.items())
         if key not in executors:
@@ -161,28 +162,50 @@ def _calibrate(
             break
     if done == 0:
         raise ValueError("[quantization] calib_data has no batch; expected at least one to find ranges with.")
-    return samples
+    return samples, shapes
 
 
-def _fill(report: Any, rounded: Rounded, ranges: Any, samples: Any, dtype: str) -> None:
-    if report is None:
-        return
+def _fill(report: Any, rounded: Rounded, ranges: Any, samples: Any, params: Any, runs: Any) -> None:
+    known: dict[str, LayerReport] = {}
     for node in rounded.folded.nodes:
         if node.name in rounded.left:
-            report.layers.append(LayerReport(node.name, kept=rounded.left[node.name]))
-        elif node.name in rounded.layers:
+            why = rounded.left[node.name]
+            report.layers.append(LayerReport(node.name, kept=why, runs="float32", why=why))
+        elif node.name not in rounded.layers:
+            continue
+        else:
             value = rounded.layers[node.name]
             entry = LayerReport(node.name)
             if value in ranges:
                 low, high = ranges[value]
                 entry.range = float(low), float(high)
             if entry.range and value in samples:
-                entry.decibels = decibels(samples[value], *entry.range, dtype)
+                entry.decibels = decibels(samples[value], *entry.range, rounded.dtype)
             elif value in rounded.wanted:
                 entry.note = "range found in each run"
             else:
                 entry.note = "range of its inputs, or sums that are not rounded"
+            if node.op in PRODUCTS:
+                entry.weight_decibels = _weight_decibels(rounded.folded.args, params, node.inputs[1][0].name)
+            before = node.inputs[0][0].name  # what has no operator of its own is a part of this layer
+            part = (known[before].runs, f"part of {before}") if before in known else (None, "")
+            entry.runs, entry.why = runs.get(f"quantized_{node.name}", part)
             report.layers.append(entry)
+        known[report.layers[-1].name] = report.layers[-1]
+
+
+def _weight_decibels(real: Any, whole: Any, name: str) -> float:
+    ends = (whole[f"{name}_quantize{end}"] for end in ("", "_min", "_max"))
+    return louder(real[name].asnumpy(), nd.contrib.dequantize(*ends).asnumpy())
+
+
+def _runs_of(qsym: Symbol, params: Any, ctx: Context, shapes: Any) -> dict[str, tuple[str, str]]:
+    """How prediction runs each layer of 8 bits, as this machine compiles it for the calibration data, and why."""
+    inputs = {name: shape for name, shape in shapes.items() if name in qsym.list_arguments()}
+    types = {name: value.dtype for name, value in params.items()}
+    shapes = {name: value.shape for name, value in params.items()} | inputs
+    made = qsym.explain(ctx, type_dict=types, **shapes)
+    return {one.name: (one.runs, one.reason) for one in made.whole}
 
 
 def quantize_model(
@@ -230,7 +253,7 @@ def quantize_model(
     quantize_mode : str
         ``"smart"``: layers that only move numbers follow their input; ``"full"``: they are rounded wherever they stand.
     quantize_granularity : str
-        ``"tensor-wise"``.
+        ``"tensor-wise"``, or ``"channel-wise"``: weights and biases have one range a filter.
     logger : logging.Logger
         Gets what is collected.
     report : QuantizationReport
@@ -255,28 +278,30 @@ def quantize_model(
     """
     _check_options(ctx, quantized_dtype, quantize_mode, quantize_granularity)
     rounded = _rounded(
-        sym, arg_params, aux_params, excluded_sym_names, excluded_op_names, quantized_dtype, quantize_mode
-    )
+        sym, arg_params, aux_params, excluded_sym_names, excluded_op_names, quantized_dtype, quantize_mode,
+        quantize_granularity,
+    )  # fmt: skip
     qsym = rounded.symbol()
     ranges: dict[str, Any] = {}
     samples: dict[str, np.ndarray] = {}
+    shapes: dict[str, Any] = {}
     if calib_mode not in (None, "none"):
         collector = make_collector(calib_mode, quantized_dtype, rounded.wanted, LayerOutputCollector, logger)
         if calib_data is None:
             raise ValueError(f"[quantization] calib_data must be given for calib_mode {calib_mode!r}.")
         batches = _Batches(calib_data, list(data_names))
-        samples = _calibrate(
+        samples, shapes = _calibrate(
             sym, arg_params, aux_params, batches, collector, rounded.wanted, num_calib_examples, ctx
         )
         ranges = ranges_of(calib_mode, quantized_dtype, collector, rounded.wanted, logger)
         qsym = with_ranges(qsym, ranges)
-    _fill(report, rounded, ranges, samples, quantized_dtype)
     states = set(qsym.list_auxiliary_states())
-    return (
-        qsym,
-        _quantize_params(qsym, rounded.folded.args),
-        {name: value for name, value in aux_params.items() if name in states},
-    )
+    qargs = _quantize_params(qsym, rounded.folded.args, quantize_granularity)
+    qaux = {name: value for name, value in aux_params.items() if name in states}
+    if report is not None:
+        runs = _runs_of(qsym, {**qargs, **qaux}, ctx, shapes) if shapes else {}
+        _fill(report, rounded, ranges, samples, qargs, runs)
+    return qsym, qargs, qaux
 
 
 def quantize_model_mkldnn(
@@ -351,8 +376,9 @@ def quantize_graph(
     """
     _check_options(ctx, quantized_dtype, quantize_mode, quantize_granularity)
     rounded = _rounded(
-        sym, arg_params, aux_params, excluded_sym_names, excluded_op_names, quantized_dtype, quantize_mode
-    )
+        sym, arg_params, aux_params, excluded_sym_names, excluded_op_names, quantized_dtype, quantize_mode,
+        quantize_granularity,
+    )  # fmt: skip
     collector = None
     if calib_mode not in (None, "none"):
         collector = make_collector(calib_mode, quantized_dtype, rounded.wanted, LayerOutputCollector, logger)
@@ -364,7 +390,7 @@ def quantize_graph(
     qsym = rounded.symbol()
     states = set(qsym.list_auxiliary_states())
     qaux = {name: value for name, value in aux_params.items() if name in states}
-    return qsym, _quantize_params(qsym, rounded.folded.args), qaux, collector
+    return qsym, _quantize_params(qsym, rounded.folded.args, quantize_granularity), qaux, collector
 
 
 def calib_graph(

@@ -15,7 +15,7 @@ from ...symbol import Symbol, load_json
 
 LAYER = "__calib_layer__"  # attribute of a node: the value of the float network whose range it wants
 # Layers that are worth rounding for themselves; the others of `_MOVERS` follow where their input is rounded already.
-_PRODUCTS = {"Convolution": "_contrib_quantized_conv", "FullyConnected": "_contrib_quantized_fully_connected"}
+PRODUCTS = {"Convolution": "_contrib_quantized_conv", "FullyConnected": "_contrib_quantized_fully_connected"}
 _MOVERS = ("Activation", "Pooling", "Flatten", "flatten", "Concat", "concat", "elemwise_add", "Dropout")
 
 
@@ -25,6 +25,7 @@ class Node:
     def __init__(self, op: str, name: str, attrs: dict[str, str] | None = None, inputs: Any = ()) -> None:
         self.op, self.name, self.attrs, self.inputs = op, name, dict(attrs or {}), list(inputs)
         self.rest: dict[str, Any] = {}  # subgraphs
+        self.outputs: list[str] = []  # their names, of a node of the network that was given
 
     def is_on(self, name: str, default: bool = False) -> bool:
         text = self.attrs.get(name)
@@ -34,11 +35,16 @@ class Node:
 def nodes_of(symbol: Symbol) -> tuple[list[Node], list[Any]]:
     """The nodes in order of execution, and the outputs as (node, output)."""
     data = json.loads(symbol.tojson())
+    internals = symbol.get_internals()
+    outputs: dict[str, list[str]] = {}
+    for value, name in zip(internals, internals.list_outputs()):
+        outputs.setdefault(value.name, []).append(name)
     nodes: list[Node] = []
     for entry in data["nodes"]:
         attrs = entry.get("attrs", entry.get("attr", entry.get("param")))
         node = Node(entry["op"], entry["name"], attrs, [(nodes[i[0]], i[1]) for i in entry["inputs"]])
         node.rest = {k: v for k, v in entry.items() if k not in ("op", "name", "attrs", "inputs")}
+        node.outputs = outputs.get(node.name, [])
         nodes.append(node)
     return nodes, [(nodes[head[0]], head[1]) for head in data["heads"]]
 
@@ -83,7 +89,7 @@ def symbol_of(heads: Any) -> Symbol:
 def value_name(ref: Any) -> str:
     """What a monitor calls the value: a variable by its name, a layer's output by ``<name>_output``."""
     node, index = ref
-    return node.name if node.op == "null" else f"{node.name}_output" + (str(index) if index else "")
+    return node.outputs[index] if index < len(node.outputs) else f"{node.name}_output{index}"
 
 
 def _readers(nodes: list[Node], heads: Any) -> Counter:
@@ -159,12 +165,19 @@ class Value:
 class Rounded:
     """The graph in 8 bits.
 
-    `wanted`: the values of the float network whose ranges it wants, `left`: layers that stay, and why."""
+    `channels`: weights have one range a filter. `wanted`: the values of the float network whose ranges it wants,
+    `left`: layers that stay, and why."""
 
     def __init__(
-        self, folded: Folded, excluded: Collection[str], operators: Collection[str], dtype: str, full: bool
+        self,
+        folded: Folded,
+        excluded: Collection[str],
+        operators: Collection[str],
+        dtype: str,
+        full: bool,
+        channels: bool,
     ):
-        self.folded, self.dtype, self.full = folded, dtype, full
+        self.folded, self.dtype, self.full, self.channels = folded, dtype, full, channels
         self.excluded, self.operators = set(excluded), set(operators)
         self.values: dict[Any, Value] = {}
         self.wanted: list[str] = []
@@ -231,11 +244,11 @@ class Rounded:
             self._round(node)
             self.layers[node.name] = self.values[(node, 0)].name
             return
-        if node.op in _PRODUCTS or node.op in _MOVERS or node.op == "BatchNorm":
+        if node.op in PRODUCTS or node.op in _MOVERS or node.op == "BatchNorm":
             self.left[node.name] = why
         copy = Node(node.op, node.name, node.attrs, [self._real(ref) for ref in node.inputs])
         copy.rest = node.rest
-        for index in range(32):  # as many outputs as anything reads
+        for index in range(max(len(node.outputs), 1)):
             self.values[(node, index)] = Value(real=(copy, index), name=value_name((node, index)))
 
     def _reason(self, node: Node) -> str | None:
@@ -244,7 +257,7 @@ class Rounded:
             return "excluded by name"
         if node.op in self.operators:
             return "its operator is excluded"
-        if node.op in _PRODUCTS:
+        if node.op in PRODUCTS:
             names = [source.name for source, _ in node.inputs[1:]]
             if any(
                 source.op != "null" or source.name not in self.folded.args for source, _ in node.inputs[1:]
@@ -267,7 +280,7 @@ class Rounded:
 
     def _round(self, node: Node) -> None:
         name = self.folded.names.get(node, value_name((node, 0)))
-        if node.op in _PRODUCTS:
+        if node.op in PRODUCTS:
             self.values[(node, 0)] = Value(sums=self._product(node), name=name)
             return
         if node.op == "Dropout":  # it does nothing in prediction
@@ -299,18 +312,19 @@ class Rounded:
     def _product(self, node: Node) -> Any:
         names = [source.name for source, _ in node.inputs[1:]]
         self.offline += [name for name in names if name not in self.offline]
-        whole = [
-            [(self._variable(f"{name}_quantize{end}"), 0) for end in ("", "_min", "_max")] for name in names
-        ]
+        whole = [[(self._variable(name, end), 0) for end in ("", "_min", "_max")] for name in names]
         data = self._whole(node.inputs[0])
         parts = [data[0], *(part[0] for part in whole), *data[1:]]
         for part in whole:
             parts += part[1:]
-        made = Node(_PRODUCTS[node.op], f"quantized_{node.name}", node.attrs, parts)
+        made = Node(PRODUCTS[node.op], f"quantized_{node.name}", node.attrs, parts)
         return [(made, 0), (made, 1), (made, 2)]
 
-    def _variable(self, name: str) -> Node:
-        return self._variables.setdefault(name, Node("null", name))
+    def _variable(self, of: str, end: str) -> Node:
+        name = f"{of}_quantize{end}"
+        # Nothing else says that there is a range for each filter.
+        attrs = {"__shape__": f"({self.folded.args[of].shape[0]},)"} if self.channels and end else {}
+        return self._variables.setdefault(name, Node("null", name, attrs))
 
 
 def wanted_layers(symbol: Symbol) -> list[str]:

@@ -131,6 +131,24 @@ def combine_histogram(old_hist: Any, arr: Any, new_min: float, new_max: float, n
     return grown, edges, low, high, th
 
 
+def _coarser(hist: Any, th: float, most: int) -> Any:
+    """The histogram with an odd number of bins in one, if it had more than `most` bins by the time it reached to `th`.
+
+    It keeps 0 in the middle of a bin. Values that are tiny in the first batch would want bins without end."""
+    counts, _, low, high, old = hist
+    factor = int(len(counts) * max(th / old, 1.0) // most) | 1
+    if factor == 1:
+        return hist
+    middle, reach = len(counts) // 2, factor // 2
+    sides = -(-max(middle - reach, 0) // factor)
+    if sides == 0:
+        merged = np.array([counts.sum()])
+    else:
+        merged = np.pad(counts, sides * factor + reach - middle).reshape((-1, factor)).sum(axis=1)
+    new = old / len(counts) * factor * len(merged)
+    return merged, np.linspace(-new, new, len(merged) + 1), low, high, new
+
+
 class _LayerHistogramCollector(CalibrationCollector):
     """Keeps a histogram of each layer's values, of which a threshold is found by entropy."""
 
@@ -150,7 +168,8 @@ class _LayerHistogramCollector(CalibrationCollector):
         if th == 0 and known not in self.hist_dict:
             return  # nothing but zeros so far
         if known in self.hist_dict:
-            self.hist_dict[known] = combine_histogram(self.hist_dict[known], values, low, high, th)
+            before = _coarser(self.hist_dict[known], th, 2 * self.num_bins)
+            self.hist_dict[known] = combine_histogram(before, values, low, high, th)
         else:
             counts, edges = np.histogram(values, bins=self.num_bins, range=(-th, th))
             self.hist_dict[known] = (counts, edges, low, high, th)
@@ -184,6 +203,14 @@ def _get_optimal_thresholds(
                 "layer=%s, min_val=%f, max_val=%f, th=%f, divergence=%f", name, low, high, th, divergence
             )
     return found
+
+
+def reach_of(weight: np.ndarray, by_rows: bool) -> np.ndarray:
+    """The greatest magnitude, of all or of each row: never 0, and of no row so small that its bias could not be told
+    in the step of its sums."""
+    rows = np.abs(weight).reshape((weight.shape[0], -1) if by_rows else (1, -1)).max(axis=1)
+    most = float(rows.max()) or 1.0
+    return np.maximum(rows, most * 2.0**-12).astype(np.float32)
 
 
 def make_collector(mode: str, dtype: str, wanted: Any, custom: Any, logger: Any) -> Any:

@@ -15,8 +15,11 @@ _WORST, _BEST = 10.0, 50.0  # decibels at the ends of the bars
 
 @dataclass
 class LayerReport:
-    """One layer. `range`: of its output; `decibels`: the power of the output over that of what rounding changed,
-    or None where there was no calibration; `kept`: why it was left in float, or None.
+    """One layer. `range`: of its output; `decibels`: the power of the output over that of what rounding changed, or
+    None where there was no calibration; `weight_decibels`: the same of its weight; `kept`: why it was left in float,
+    or None. `runs`: how prediction runs it on this processor: ``"int8"``, ``"int8, alone"`` where its neighbours are
+    not part of it, or ``"float32"``, and `why` it is not ``"int8"``. `runs` is None where that is not known, for
+    there was no calibration.
 
     Examples
     --------
@@ -31,6 +34,9 @@ class LayerReport:
     decibels: float | None = None
     kept: str | None = None
     note: str = ""  # of a layer without a range of its own: where its output's range comes from
+    weight_decibels: float | None = None
+    runs: str | None = None
+    why: str = ""
 
 
 class QuantizationReport:
@@ -41,10 +47,10 @@ class QuantizationReport:
     >>> import loomix as mx
     >>> from loomix.contrib import quantization
     >>> report = quantization.QuantizationReport()
-    >>> report.layers.append(quantization.LayerReport("fc", (-1.0, 2.0), 41.5))
+    >>> report.layers.append(quantization.LayerReport("fc", (-1.0, 2.0), 41.5, weight_decibels=44.0, runs="int8"))
     >>> print(report)
-    layer       least    greatest  error dB
-    fc             -1           2      41.5
+    layer       least    greatest  error dB  weight dB  runs as
+    fc             -1           2      41.5       44.0  int8
     """
 
     def __init__(self) -> None:
@@ -52,17 +58,21 @@ class QuantizationReport:
 
     def __str__(self) -> str:
         width = max([len(layer.name) for layer in self.layers], default=5)
-        lines = [f"{'layer':{width}}  {'least':>10}  {'greatest':>10}  {'error dB':>8}"]
+        lines = [
+            f"{'layer':{width}}  {'least':>10}  {'greatest':>10}  {'error dB':>8}  {'weight dB':>9}  runs as"
+        ]
         for layer in self.layers:
             if layer.kept is not None:
                 lines.append(f"{layer.name:{width}}  left in float: {layer.kept}")
                 continue
-            if layer.range is None:
-                lines.append(f"{layer.name:{width}}  {layer.note}")
-                continue
-            ends = [f"{end:10.4g}" for end in layer.range]
-            error = f"{layer.decibels:8.1f}" if layer.decibels is not None else ""
-            lines.append(f"{layer.name:{width}}  {ends[0]}  {ends[1]}  {error}")
+            ends = [f"{end:10.4g}" for end in layer.range] if layer.range else [" " * 10] * 2
+            errors = [
+                " " * room if value is None else f"{value:{room}.1f}"
+                for room, value in ((8, layer.decibels), (9, layer.weight_decibels))
+            ]
+            runs = [layer.runs or "", layer.why] if layer.why else [layer.runs or ""]
+            text = "  ".join([f"{layer.name:{width}}", *ends, *errors, ": ".join(runs)]).rstrip()
+            lines.append(f"{text}  ({layer.note})" if layer.range is None and layer.note else text)
         return "\n".join(lines)
 
     def svg(self) -> str:
@@ -92,6 +102,11 @@ def decibels(values: np.ndarray, low: float, high: float, dtype: str) -> float:
     is_unsigned = dtype == "uint8" or (dtype == "auto" and low >= 0)
     step = max(abs(low), abs(high)) / (255 if is_unsigned else 127)
     whole = np.clip(np.rint(values / step), 0 if is_unsigned else -127, 255 if is_unsigned else 127)
-    lost = float(np.square(values - whole * step, dtype=np.float64).sum())
+    return louder(values, whole * step)
+
+
+def louder(values: np.ndarray, rounded: np.ndarray) -> float:
+    """The power of the values over that of what rounding changed, in decibels."""
+    lost = float(np.square(values - rounded, dtype=np.float64).sum())
     power = float(np.square(values, dtype=np.float64).sum())
     return math.inf if lost == 0 else 10 * math.log10(power / lost) if power else -math.inf

@@ -29,16 +29,21 @@ def _ends(n: Node, i: int) -> tuple[float, float]:
     return found
 
 
-def _fixed_ends(n: Node, low: int) -> tuple[float, float]:
-    """A range that comes as two parameters."""
+def _fixed_scale(n: Node, low: int) -> np.ndarray:
+    """Of int8 numbers whose range comes as two parameters: one, or one for each row."""
     found = n.constant(low), n.constant(low + 1)
     if found[0] is None or found[1] is None:
         n.fail("the range of its weight is no parameter.")
-    return float(found[0].reshape(())), float(found[1].reshape(()))
+    reach = np.maximum(np.abs(found[0]), np.abs(found[1])).astype(np.float64) / _MOST["int8"]
+    reach[reach == 0] = 1.0
+    return reach.reshape(()) if reach.size == 1 else reach
 
 
-def _dequantize(w: Writer, x: str, scale: float, dtype: Any) -> str:
-    return w.add("DequantizeLinear", x, np.float32(scale), np.zeros((), dtype))
+def _dequantize(w: Writer, x: str, scale: Any, dtype: Any) -> str:
+    """Numbers of one scale, or of one for each row."""
+    scale = np.asarray(scale, np.float32)
+    more = {"axis": 0} if scale.ndim else {}
+    return w.add("DequantizeLinear", x, scale, np.zeros(scale.shape, dtype), **more)
 
 
 def _real(n: Node, w: Writer, i: int) -> str:
@@ -87,7 +92,7 @@ def dequantize(n: Node, w: Writer) -> str:
 def _product(n: Node, w: Writer, x: str, apply: Callable[..., str]) -> list[str]:
     """Of data and int8 weights; the bias in the step of the sums, as ONNX' readers want it."""
     first = 2 if n["no_bias"] else 3
-    scale = _scale(_fixed_ends(n, first + 2), np.int8)
+    scale = _fixed_scale(n, first + 2)
     weight = _dequantize(w, n.input(1), scale, np.int8)
     if n["no_bias"]:
         return _sums(n, apply(x, weight))
@@ -95,7 +100,7 @@ def _product(n: Node, w: Writer, x: str, apply: Callable[..., str]) -> list[str]
     bias = n.constant(2)
     if bias is None:
         n.fail("its bias is no parameter.")
-    whole = np.rint(bias * (_scale(_fixed_ends(n, first + 4), np.int8) / step))
+    whole = np.rint(bias * (_fixed_scale(n, first + 4) / step))
     limits = np.iinfo(np.int32)
     sums = w.constant(np.clip(whole, limits.min, limits.max).astype(np.int32))
     return _sums(n, apply(x, weight, _dequantize(w, sums, step, np.int32)))
