@@ -19,6 +19,8 @@ from .. import _core
 from .. import symbol as sym
 from ..base import MXNetValueError, ShapeError
 from ..ndarray import NDArray, array
+from . import whole as of_8_bits
+from .whole import Whole
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -40,6 +42,7 @@ class Value:
     node: Any = None  # the symbol; None for constants that are no parameters yet
     held: np.dtype[Any] | None = None  # the symbol's type, if it is not the same
     arrays: list[Array] | None = None  # of constants, in each world
+    whole: Whole | None = None  # the numbers of 8 bits that it was, or would be, rounded to
 
     @property
     def shape(self) -> tuple[int | None, ...]:
@@ -151,20 +154,20 @@ class Builder:
 
     # ---- operators ----
 
-    def _apply(self, op: str, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """An operator's symbol, and its outputs' shapes (in each world) and types."""
+    def _apply(self, op: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """An operator's symbol, and its outputs' shapes (in each world) and types. Inputs that are left out are None."""
         function = _core.op_function(op, op, __name__, True)
         given = {key: value for key, value in attributes.items() if value is not None}
         temporary = f"{op}/{len(self._operators)}"
-        node = function(*(value.symbol for value in inputs), name=temporary, **given)
+        node = function(*(value and value.symbol for value in inputs), name=temporary, **given)
         self._operators[temporary] = op
         self.made.append(temporary)
-        alone = function(*(sym.var(f"x{i}") for i in range(len(inputs))), name=op, **given)
-        names = [f"x{i}" for i in range(len(inputs))]
-        types = {name: value.symbol_type for name, value in zip(names, inputs)}
+        there = {f"x{i}": value for i, value in enumerate(inputs) if value is not None}
+        alone = function(*(value and sym.var(f"x{i}") for i, value in enumerate(inputs)), name=op, **given)
+        types = {name: value.symbol_type for name, value in there.items()}
         shapes = []
         for world in range(self.worlds):
-            known = {name: _held_shape(value.shapes[world]) for name, value in zip(names, inputs)}
+            known = {name: _held_shape(value.shapes[world]) for name, value in there.items()}
             _, found, _ = alone.infer_shape_partial(**known)
             shapes.append([tuple(shape) for shape in found])
         _, kinds, _ = alone.infer_type_partial(**types)
@@ -175,7 +178,7 @@ class Builder:
         self._operators[node.name] = op
         self.made.append(node.name)
 
-    def make_many(self, op: str, *inputs: Value, **attributes: Any) -> list[Value]:
+    def make_many(self, op: str, *inputs: Value | None, **attributes: Any) -> list[Value]:
         """An operator on values; its outputs."""
         node, shapes, kinds = self._apply(op, inputs, attributes)
         return [
@@ -184,8 +187,13 @@ class Builder:
         ]
 
     def make(self, op: str, *inputs: Value, **attributes: Any) -> Value:
-        """The first output of an operator on values."""
-        return self.make_many(op, *inputs, **attributes)[0]
+        """The first output of an operator on values; of a layer of 8 bits, if they are such."""
+        found = of_8_bits.layer(self, op, inputs, attributes)
+        if found is not None:
+            return found
+        found = self.make_many(op, *inputs, **attributes)[0]
+        found.whole = of_8_bits.moved(self, op, inputs, attributes)
+        return found
 
     def elementwise(self, op: str, *inputs: Value, **attributes: Any) -> Value:
         """The same, without axes if no input has any."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -135,10 +136,7 @@ class _Importer:
         self._name(n.name, n.output_names, values)
         for name, value in zip(n.output_names, values):
             if name:
-                own = Value(
-                    self.builder, name, value.shapes, value.dtype, value.node, value.held, value.arrays
-                )
-                self._put(name, own)
+                self._put(name, dataclasses.replace(value, name=name))
 
     def _import(self, n: Node) -> Any:
         if n.domain == DOMAIN and n.op in self.model.own_functions:

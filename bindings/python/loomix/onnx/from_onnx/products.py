@@ -10,10 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from .. import whole
 from ..builder import Builder, Value
 from ..reader import Node
 from .elementwise import round_to_even
 from .shapes import axis_of
+
+
+def _transposed(b: Builder, weight: Value) -> Value:
+    """A constant matrix, turned."""
+    assert weight.array is not None
+    found = b.constant(np.ascontiguousarray(weight.array.T), weight.name)
+    found.whole = None if weight.whole is None else weight.whole.transposed()
+    return found
 
 
 def gemm(n: Node, b: Builder) -> Value:
@@ -24,7 +33,7 @@ def gemm(n: Node, b: Builder) -> Value:
     is_layer = alpha == 1 and not left and weight.array is not None and all(c.rank <= 1 for c in bias)
     if is_layer and beta == 1 and all(c.fixed == (weight.array.shape[0 if right else 1],) for c in bias):
         if not right:
-            weight = b.constant(np.ascontiguousarray(weight.array.T), weight.name)
+            weight = _transposed(b, weight)
         return b.make(
             "FullyConnected",
             x,
@@ -66,6 +75,10 @@ def matmul(n: Node, b: Builder) -> Value:
         n.fail(f"products of type {left.dtype.name} are not supported.")
     if left.rank == right.rank == 1:
         return b.without_axes(b.make("dot", left, right))
+    if right.rank == 2 and left.whole is not None and right.whole is not None and right.array is not None:
+        weight = _transposed(b, right)
+        more = {"num_hidden": right.array.shape[1], "no_bias": True, "flatten": False}
+        return b.make("FullyConnected", left, weight, **more)
     if right.rank == 2 or (right.rank == 1 and left.rank >= 1):
         return b.make("dot", left, right)
     drop = left.rank == 1
@@ -175,9 +188,36 @@ def _scale_and_zero(n: Node, b: Builder) -> tuple[Value, Value | None]:
     return _of_channels(n, b, b.cast(scale, np.float32), x.rank, axis), point
 
 
+def _real_constant(n: Node, b: Builder, x: Value, scale: Value, zero: Value | None) -> Value | None:
+    """The numbers that those of a constant stand for; they are no parameters unless somebody reads them."""
+    point = np.zeros(1) if zero is None else zero.array
+    if x.array is None or scale.array is None or point is None or not x.rank:
+        return None
+    axis = axis_of(n, n.int("axis", 1), x.rank) if scale.array.size > 1 else 0
+    shape = [-1, *[1] * (x.rank - 1 - axis)]
+    if scale.rank > 1 or scale.array.size not in (1, x.array.shape[axis]):
+        n.fail(f"a scale of shape {scale.shape} does not fit to numbers of shape {x.shape}.")
+    numbers = x.array.astype(np.float32) - point.astype(np.float32).reshape(shape)
+    found = b.constant((numbers * scale.array.reshape(shape)).astype(scale.dtype), n.output_names[0])
+    found.whole = whole.constant(x, scale, zero, axis, n.input_names[0])
+    return found
+
+
 def dequantize(n: Node, b: Builder) -> Value:
+    x, scale = n.inputs[:2]
+    zero = n.inputs[2] if len(n.inputs) > 2 else None
+    if x.whole is not None and whole.is_read_so(x.whole, scale, zero):
+        for name in ("axis", "block_size", "output_dtype"):
+            n.int(name)
+        return whole.real(b, x.whole)
+    fixed = _real_constant(n, b, x, scale, zero)
+    if fixed is not None:
+        n.refuse("block_size", "scales of blocks", 0)
+        for name in ("axis", "output_dtype"):
+            n.int(name)
+        return fixed
     scale, zero = _scale_and_zero(n, b)
-    x = b.cast(n.inputs[0], np.float32)
+    x = b.cast(x, np.float32)
     x = x if zero is None else b.elementwise("broadcast_sub", x, zero)
     return b.cast(b.elementwise("broadcast_mul", x, scale), n.inputs[1].dtype)
 
@@ -188,10 +228,17 @@ def quantize(n: Node, b: Builder) -> Value:
     number = n.int("output_dtype", 0)
     dtype = n.inputs[2].dtype if zero is not None else np.dtype("int8" if number == 3 else "uint8")
     n.refuse("precision", "the type to compute in", 0, 1)
-    whole = round_to_even(b, b.elementwise("broadcast_div", b.cast(n.inputs[0], np.float32), scale))
-    whole = whole if zero is None else b.elementwise("broadcast_add", whole, zero)
+    of_8_bits = whole.quantized(b, n.inputs[0], dtype, n.inputs[1], n.inputs[2] if zero is not None else None)
+    found = _rounded(n, b, scale, zero, dtype)
+    found.whole = of_8_bits
+    return found
+
+
+def _rounded(n: Node, b: Builder, scale: Value, zero: Value | None, dtype: np.dtype[Any]) -> Value:
+    numbers = round_to_even(b, b.elementwise("broadcast_div", b.cast(n.inputs[0], np.float32), scale))
+    numbers = numbers if zero is None else b.elementwise("broadcast_add", numbers, zero)
     limits = np.iinfo(dtype)
-    return b.cast(b.elementwise("clip", whole, a_min=float(limits.min), a_max=float(limits.max)), dtype)
+    return b.cast(b.elementwise("clip", numbers, a_min=float(limits.min), a_max=float(limits.max)), dtype)
 
 
 IMPORTERS: dict[str, Callable[[Node, Builder], Any]] = {
