@@ -137,6 +137,25 @@ print("good")
     assert done.stdout.count("good") == 2, done.stdout + done.stderr
 
 
+def test_ways_are_chosen_by_measured_links(tmp_path):
+    program = f"""
+import json, re, loomix as mx
+from loomix.commands.links import main
+path = {str(tmp_path / "links.json")!r}
+assert main("", ["--bytes", "8", "1048576", "--file", path]) == 0
+mx.parallel.barrier()
+mx.parallel.load_links(path)
+links = json.load(open(path))
+assert 1e7 < links["bytes_per_second"] < 1e12 and 1e-8 < links["latency"] < 1 and links["flops"] > 1e8, links
+a = mx.parallel.Matrix.full((64, 64), 1, "rows")
+said = re.search(r"links of (\\S+) GB/s and (\\S+) us", a.explain_dot(a))
+assert abs(float(said[1]) * 1e9 / links["bytes_per_second"] - 1) < 0.01, said
+print("good")
+"""
+    done = run(program, "-n", "2")
+    assert done.stdout.count("good") == 2, done.stdout + done.stderr
+
+
 def test_an_engine_that_would_wait_is_refused():
     program = """
 import os

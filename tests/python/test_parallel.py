@@ -112,6 +112,14 @@ def test_mistakes_are_named(call, error, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"bytes_per_second": "x", "latency": 0, "flops": 1}'])
+def test_damaged_links_are_named(tmp_path, text):
+    path = tmp_path / "links.json"
+    path.write_text(text)
+    with pytest.raises(OSError, match=r"links\.json is damaged: expected an object of bytes_per_second"):
+        parallel.load_links(str(path))
+
+
 def test_start_comes_first():
     parallel.size()
     with pytest.raises(RuntimeError, match="started already"):

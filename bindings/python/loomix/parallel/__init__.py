@@ -13,7 +13,7 @@ job, a *mesh* its ranks in a grid with named axes, a *layout* says which rank ho
 """
 
 from .collectives import all_reduce, all_to_all, gather, own, reduce_scatter, share
-from .job import barrier, rank, set_cache, set_links, size, start, traffic
+from .job import barrier, load_links, rank, set_cache, set_links, size, start, traffic
 from .layout import Layout
 from .matrix import Matrix
 from .mesh import Axis, Mesh
@@ -27,6 +27,7 @@ __all__ = [
     "all_to_all",
     "barrier",
     "gather",
+    "load_links",
     "own",
     "rank",
     "reduce_scatter",

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
 from typing import Any
 
 from .. import _core as _core  # whose library the extension needs
 from .. import _parallel
+from ..base import MXNetFileError
 from ..kvstore.kvstore import _communicator_handle
 
 _KINDS = ("mpi", "network", "single")
@@ -134,6 +136,30 @@ def set_links(bytes_per_second: float, latency: float, flops: float) -> None:
     """
     ensure_started()
     _parallel.set_links(bytes_per_second, latency, flops)
+
+
+def load_links(path: str) -> None:
+    """:func:`set_links` of what ``mpirun -n 2 python -m loomix links --file PATH`` measured. All ranks read the same
+    file.
+
+    >>> import json, os, tempfile
+    >>> from loomix import parallel
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "links.json")
+    ...     with open(path, "w") as file:
+    ...         json.dump({"bytes_per_second": 3e9, "latency": 3e-5, "flops": 5e10}, file)
+    ...     parallel.load_links(path)
+    """
+    names = ("bytes_per_second", "latency", "flops")
+    try:
+        with open(path, encoding="utf-8") as file:
+            links = json.load(file)
+        numbers = [float(links[name]) for name in names]
+    except (ValueError, TypeError, KeyError) as error:
+        raise MXNetFileError(
+            f"[parallel] {path} is damaged: expected an object of {', '.join(names)}, all numbers ({error!r})."
+        ) from None
+    set_links(*numbers)
 
 
 @atexit.register
