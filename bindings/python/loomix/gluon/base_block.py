@@ -8,7 +8,7 @@ import re
 import threading
 import warnings
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from .. import initializer, name
 from .. import ndarray as nd
@@ -156,6 +156,9 @@ class Block:
     """
 
     _traces_forward = False  # whether a call is one of `_run_traced`
+    _split: Any = None  # over ranks: a parallel.Split, of a layer of its own
+    # The axis of each parameter that is cut, by the kind of split.
+    _split_axes: ClassVar[dict[str, dict[str, int]]] = {}
 
     def __init__(
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: NoReturn
@@ -326,7 +329,12 @@ class Block:
             except MXNetError as error:
                 error.args = (f"{error} (parameter '{key}' of block '{self.name}')",)
                 raise
-        nd.save(filename, arrays)
+        if any(param._cut is not None for param in params.values()):
+            from ..parallel.shard import save_once
+
+            save_once(filename, arrays)
+        else:
+            nd.save(filename, arrays)
 
     def save_params(self, filename: str) -> None:
         """Older form of :meth:`save_parameters`, under the full names without the block's prefix."""

@@ -131,6 +131,7 @@ class Parameter:
         self._ctx_list: list[Context] | None = None
         # Places in that list by device number, of host memory and of other devices; for parameters derived from others.
         self._ctx_map: list[list[int | None]] | None = None
+        self._cut: Any = None  # which part of it this rank has: a parallel.splits.Cut
         self._var: Symbol | None = None
         self._trainer: Any = None
         self._differentiable = differentiable
@@ -195,6 +196,21 @@ class Parameter:
                 "only sizes that are 0 may change."
             )
         self._shape = tuple(shape)
+
+    @property
+    def layout(self) -> Any:
+        """Which part of the values :meth:`data` is, where a layer is split over ranks; else None."""
+        return self._cut
+
+    def _set_cut(self, cut: Any) -> None:
+        """From now on this rank has a part of the values; ``shape`` stays that of the whole."""
+        if self._cut is not None:
+            raise StateError(f"[shard] Parameter '{self.name}' is split already: {self._cut}.")
+        if self._stype != "default" or self._grad_stype != "default":
+            raise MXNetError(f"[shard] Parameter '{self.name}' is row_sparse; expected a dense one.")
+        self._cut = cut
+        if self._data is not None:
+            self._init_data(self._data[0], [array.context for array in self._data])
 
     @property
     def stype(self) -> str:
@@ -304,7 +320,7 @@ class Parameter:
             places = self._ctx_map[ctx.device_typeid & 1]
             places.extend([None] * (ctx.device_id + 1 - len(places)))
             places[ctx.device_id] = i
-        data = _in_mode(data)
+        data = _in_mode(data if self._cut is None else self._cut.part(data))
         self._data = [data.copyto(ctx) for ctx in self._ctx_list]
         self._init_grad()
 
@@ -494,6 +510,8 @@ class Parameter:
         if trainer is not None and trainer._kv_initialized and trainer._update_on_kvstore:
             if self not in trainer._params_to_init:
                 trainer._reset_kvstore()
+        if self._cut is not None:
+            data = self._cut.part(nd.array(data, dtype=self.dtype))
         with autograd.pause():
             for array in self._data:
                 array[:] = data
@@ -529,7 +547,8 @@ class Parameter:
             self._trainer._row_sparse_pull(self, rows, nd.arange(self.shape[0], dtype="int64"))
             return rows
         arrays = [array.copyto(cpu()) for array in self._check(self._data)]
-        return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
+        mean = arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
+        return mean if self._cut is None else self._cut.whole(mean, self._shape)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Turns values and gradients into another element type."""

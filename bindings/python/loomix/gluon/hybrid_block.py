@@ -11,7 +11,14 @@ import numpy as np
 from .. import _core, symbol
 from .. import ndarray as nd
 from .._arguments import as_whole
-from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError, StateError
+from ..base import (
+    MXNetError,
+    MXNetNotImplementedError,
+    MXNetTypeError,
+    MXNetValueError,
+    ShapeError,
+    StateError,
+)
 from ..context import Context, current_context
 from ..engine import as_bulk_size
 from ..executor import check_budget
@@ -366,7 +373,17 @@ class HybridBlock(Block):
         self._cached = self._make_cached(out)
 
     def _make_cached(self, out: Symbol) -> Any:
-        return out.compiled(self._compile_graph)
+        params = self.collect_params()
+        if all(param._cut is None for param in params.values()):
+            return out.compiled(self._compile_graph)
+        if out.handle.has_late_nodes():
+            raise MXNetNotImplementedError(
+                f"[HybridBlock] block '{self.name}' has layers that are split over ranks, and functions of mx.sym.np; "
+                "expected operators of mx.sym."
+            )
+        from ..parallel.shard import SplitGraph
+
+        return SplitGraph(out, self._compile_graph, dict(params.items()))
 
     def _compile_graph(self, out: Symbol) -> _core.CachedGraph:
         forward, backward = self._bulk_sizes
@@ -505,7 +522,8 @@ class HybridBlock(Block):
         if args and isinstance(first, (nd.NDArray, symbol.Symbol)):
             self._check_kinds(first, x, *args)
         if isinstance(first, nd.NDArray):
-            if self._active and not _has_sparse((x, *args)):  # graphs are compiled for dense arrays
+            active = self._active or self._split is not None  # a split layer is a graph in any case
+            if active and not _has_sparse((x, *args)):  # graphs are compiled for dense arrays
                 if _core.active_trace() is None:
                     return self._call_cached_op(x, *args)
                 with self.name_scope():

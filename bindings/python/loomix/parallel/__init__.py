@@ -17,24 +17,34 @@ from .job import barrier, load_links, rank, set_cache, set_links, size, start, t
 from .layout import Layout
 from .matrix import Matrix
 from .mesh import Axis, Mesh
+from .shard import explain, shard
+from .splits import Split, columns, rows
+from .store import MeshStore, store
 
 __all__ = [
     "Axis",
     "Layout",
     "Matrix",
     "Mesh",
+    "MeshStore",
+    "Split",
     "all_reduce",
     "all_to_all",
     "barrier",
+    "columns",
+    "explain",
     "gather",
     "load_links",
     "own",
     "rank",
     "reduce_scatter",
+    "rows",
     "set_cache",
     "set_links",
+    "shard",
     "share",
     "size",
     "start",
+    "store",
     "traffic",
 ]

@@ -49,6 +49,7 @@ class Mesh:
     def __init__(self, **axes: int) -> None:
         self._handle = _parallel.MeshHandle(list(axes.items()))
         self._handle.check_ranks(job_size())
+        self.split_axes: set[str] = set()  #: those that layers are split over
 
     @property
     def handle(self) -> _parallel.MeshHandle:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ... import _core
 from ... import ndarray as nd
@@ -161,6 +161,8 @@ class Dense(HybridBlock):
     >>> layer.weight.shape
     (3, 5)
     """
+
+    _split_axes: ClassVar = {"columns": {"weight": 0, "bias": 0}, "rows": {"weight": 1}}
 
     def __init__(
         self,
@@ -382,6 +384,8 @@ class Embedding(HybridBlock):
     >>> layer(mx.nd.array([1, 2, 3])).shape
     (3, 4)
     """
+
+    _split_axes: ClassVar = {"columns": {"weight": 1}, "rows": {"weight": 0}}
 
     def __init__(
         self,

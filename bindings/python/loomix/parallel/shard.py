@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks whose layers are split over ranks."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
+from .collectives import gather
+from .job import barrier, rank, size
+from .split_pass import SplitSymbol, split_symbol
+from .splits import Cut, Split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..symbol import Symbol
+    from .mesh import Mesh
+
+__all__ = ["SplitGraph", "agree", "explain", "save_once", "shard"]
+
+
+def agree(what: str, text: str) -> None:
+    """ValueError on all ranks, unless all give the same text; it says which gave what."""
+    if size() == 1:
+        return
+    limit = 400
+    note = hashlib.sha256(text.encode()).digest() + text.encode()[:limit].ljust(limit)
+    mine = nd.array(np.frombuffer(note, dtype="uint8"), dtype="uint8").reshape((1, -1))
+    notes = gather(mine, list(range(size()))).asnumpy()
+    if (notes == notes[0]).all():
+        return
+    given = [bytes(row[32:]).decode(errors="replace").strip() for row in notes]
+    told = "; ".join(f"rank {i}: {item}" for i, item in enumerate(given))
+    raise MXNetValueError(f"[parallel] ranks give different {what}: {told}. Expected the same on all.")
+
+
+def save_once(filename: str, arrays: Any) -> None:
+    """Writes arrays that all ranks have to a file, by one of them; all call it, and find the file there after it."""
+    if rank() == 0:
+        nd.save(filename, arrays)
+    barrier()
+
+
+class SplitGraph:
+    """A graph with split layers that is called: compiled for each combination of shapes and types."""
+
+    def __init__(self, symbol: Symbol, compile: Callable[[Symbol], Any], params: Mapping[str, Any]) -> None:
+        self._symbol, self._compile = symbol, compile
+        self._names = symbol.list_inputs()
+        self._params = {
+            key: param for key, param in params.items() if param._cut is not None and key in self._names
+        }
+        self._graphs: dict[Any, tuple[Any, list[int], SplitSymbol]] = {}
+        self._last: tuple[Any, list[int], SplitSymbol] | None = None
+        self._monitor: Any = None
+
+    def __call__(self, inputs: list[Any]) -> Any:
+        key = tuple((array.shape, array.dtype) for array in inputs)
+        found = self._graphs.get(key)
+        if found is None:
+            found = self._graphs[key] = self._make(inputs)
+        self._last = found
+        graph, places, _ = found
+        return graph([inputs[place] for place in places])
+
+    def _make(self, inputs: list[Any]) -> tuple[Any, list[int], SplitSymbol]:
+        shapes = {name: array.shape for name, array in zip(self._names, inputs)}
+        shapes.update({key: param.shape for key, param in self._params.items()})
+        dtypes = {name: array.dtype for name, array in zip(self._names, inputs)}
+        cuts = {key: param._cut for key, param in self._params.items()}
+        made = split_symbol(self._symbol, shapes, dtypes, cuts)
+        graph = self._compile(made.symbol)
+        if self._monitor is not None:
+            graph.set_monitor(*self._monitor)
+        return graph, [self._names.index(name) for name in made.symbol.list_inputs()], made
+
+    @property
+    def last(self) -> SplitSymbol | None:
+        """What the graph that ran last was made of."""
+        return None if self._last is None else self._last[2]
+
+    def explanation(self, compare_strategies: bool) -> Any:
+        """Of the graph that ran last."""
+        return None if self._last is None else self._last[0].explanation(compare_strategies)
+
+    def set_monitor(self, callback: Any, monitor_all: bool) -> None:
+        self._monitor = callback, monitor_all
+        for graph, _, _ in self._graphs.values():
+            graph.set_monitor(callback, monitor_all)
+
+
+def _blocks(net: Any, path: str = "") -> list[tuple[str, Any]]:
+    """The block and those below it, with their places in the tree."""
+    found = [(path, net)]
+    for key, child in net._children.items():
+        found += _blocks(child, f"{path}.{key}" if path else key)
+    return found
+
+
+def _fits(pattern: str, path: str, block: Any) -> bool:
+    names = (path, block.name)
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names) or block.name.endswith("_" + pattern)
+
+
+def _check_size(block: Any, param: Any, cut: Cut) -> None:
+    shape = param.shape
+    if shape is not None and 0 < shape[cut.axis] < cut.size:
+        raise MXNetValueError(
+            f"[shard] Parameter '{param.name}' of block '{block.name}' has shape {tuple(shape)}, whose axis {cut.axis} "
+            f"cannot be cut into {cut.size} parts that are not empty, for the ranks along {cut.mesh_axis!r}."
+        )
+
+
+def _split_block(block: Any, split: Split, mesh: Mesh) -> None:
+    axes = getattr(block, "_split_axes", {}).get(split.kind)
+    if axes is None:
+        raise MXNetNotImplementedError(
+            f"[shard] block '{block.name}' of type {type(block).__name__} cannot be split by {split.kind}."
+        )
+    for key, axis in axes.items():
+        param = getattr(block, key, None)
+        if param is None:
+            continue
+        cut = Cut(mesh, split.axis, axis)
+        _check_size(block, param, cut)
+        param._set_cut(cut)
+    block._split = split
+
+
+def shard(net: Any, mesh: Mesh, splits: Mapping[str, Split]) -> Any:
+    """Splits layers of a network over the ranks along an axis of a mesh.
+
+    Each rank has its part of the layers' parameters, and computes its part of what they give; data moves between ranks
+    where neighbours differ. Inputs and outputs are whole, and the same on all ranks along the axis. Hybridized, the
+    network is compiled with as few moves as its operators allow; otherwise each split layer gets and gives whole
+    arrays. The numbers are those of a single process but for the order of sums.
+
+    All ranks of the job call it, alike, before or after ``initialize``.
+
+    Parameters
+    ----------
+    net : HybridBlock
+    mesh : Mesh
+    splits : dict of str to Split
+        By names of blocks, or patterns (``"*dense*"``): "dense0", "hybridsequential0_dense0", or the place in the tree,
+        "0" or "features.3". :func:`columns` cuts a layer's outputs, :func:`rows` what its inputs are multiplied by.
+
+    Returns
+    -------
+    HybridBlock
+        The same.
+
+    Raises
+    ------
+    ValueError
+        For a pattern that no block fits, an axis that a layer cannot divide, and ranks that give different splits.
+
+    Example
+    -------
+    >>> import loomix as mx
+    >>> mesh = mx.parallel.Mesh(model=1)
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> net.add(mx.gluon.nn.Dense(8, activation="relu"), mx.gluon.nn.Dense(4))
+    >>> net = mx.parallel.shard(net, mesh, {"0": mx.parallel.columns("model"), "1": mx.parallel.rows("model")})
+    >>> net.initialize()
+    >>> net(mx.nd.ones((2, 6))).shape
+    (2, 4)
+    """
+    for pattern, split in splits.items():
+        if not isinstance(split, Split):
+            raise MXNetTypeError(
+                f"[shard] the split of {pattern!r} is of type {type(split).__name__}; expected parallel.columns or "
+                "parallel.rows."
+            )
+    text = ", ".join(f"{key}: {item.kind} over {item.axis}" for key, item in splits.items())
+    agree("splits", f"{mesh!r}, {text}")
+    if len({split.axis for split in splits.values()}) > 1:
+        raise MXNetNotImplementedError(
+            f"[shard] {text}: expected one axis of the mesh for all layers of a network."
+        )
+    blocks = _blocks(net)
+    chosen: list[tuple[Any, Split]] = []
+    for pattern, split in splits.items():
+        fitting = [block for path, block in blocks if _fits(pattern, path, block) and block._reg_params]
+        if not fitting:
+            names = ", ".join(f"'{path}' ({block.name})" for path, block in blocks if block._reg_params)
+            raise MXNetValueError(f"[shard] no block with parameters fits {pattern!r}; there are {names}.")
+        chosen += [(block, split) for block in fitting]
+    for _, block in blocks:
+        if getattr(block, "_forward_alone", False):
+            raise MXNetNotImplementedError(
+                f"[shard] block '{block.name}' defines forward alone; expected hybrid_forward in all blocks."
+            )
+    for block, split in chosen:
+        _split_block(block, split, mesh)
+        mesh.split_axes.add(split.axis)
+    for _, block in blocks:
+        if hasattr(block, "_clear_cached_op"):
+            block._clear_cached_op()
+    return net
+
+
+def explain(net: Any) -> str:
+    """What travels in a step of a network with split layers: of each compiled graph that ran, each move and its bytes,
+    and which operators got their inputs gathered because they have no rule.
+
+    Bytes are those that this rank sends, in a forward and a backward pass.
+
+    >>> import loomix as mx
+    >>> mesh = mx.parallel.Mesh(model=1)
+    >>> net = mx.gluon.nn.Dense(4, in_units=3, prefix="fc_")
+    >>> net = mx.parallel.shard(net, mesh, {"fc": mx.parallel.columns("model")})
+    >>> net.initialize()
+    >>> y = net(mx.nd.ones((2, 3)))
+    >>> print(mx.parallel.explain(net))
+    fc: columns over 'model'
+      data -> fc_fwd: _parallel_share, 0 bytes forward, 0 backward
+      fc_fwd -> the output: _parallel_gather, 0 bytes forward, 0 backward
+      a step sends 0 bytes
+    """
+    lines: list[str] = []
+    total = 0
+    ran = False
+    for _, block in _blocks(net):
+        if block._split is not None:
+            lines.append(f"{block.name}: {block._split.kind} over {block._split.axis!r}")
+    for _, block in _blocks(net):
+        cached = getattr(block, "_cached", None)
+        if not isinstance(cached, SplitGraph) or cached.last is None:
+            continue
+        ran = True
+        made = cached.last
+        for move in made.moves:
+            lines.append(
+                f"  {move.value} -> {move.reader}: {move.operator}, {move.forward} bytes forward, "
+                f"{move.backward} backward"
+            )
+            total += move.forward + move.backward
+        if made.without_rule:
+            lines.append(f"  gathered for want of a rule: {', '.join(made.without_rule)}")
+    if not ran:
+        raise StateError(f"[parallel.explain] block '{net.name}' has run no split layer yet: call it once.")
+    return "\n".join([*lines, f"  a step sends {total} bytes"])

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a layer's split is, and what that makes of its parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import autograd
+from .collectives import gather, group_of, own
+
+if TYPE_CHECKING:
+    from ..ndarray import NDArray
+    from .mesh import Mesh
+
+__all__ = ["Cut", "Split", "columns", "part_of", "rows"]
+
+
+class Split(NamedTuple):
+    """How a layer is split over an axis of a mesh: see :func:`columns` and :func:`rows`.
+
+    >>> from loomix import parallel
+    >>> parallel.columns("model")
+    Split(kind='columns', axis='model')
+    """
+
+    kind: str  #: "columns" or "rows"
+    axis: str  #: of the mesh
+
+
+def columns(axis: str) -> Split:
+    """Each rank along the axis has some of the layer's outputs, and computes these from the whole input.
+
+    >>> from loomix import parallel
+    >>> parallel.columns("model").kind
+    'columns'
+    """
+    return Split("columns", axis)
+
+
+def rows(axis: str) -> Split:
+    """Each rank along the axis has what some of the layer's inputs are multiplied by; the products are added.
+
+    >>> from loomix import parallel
+    >>> parallel.rows("model").kind
+    'rows'
+    """
+    return Split("rows", axis)
+
+
+def part_of(whole: int, parts: int, i: int) -> int:
+    """The size of one of the parts that an axis is cut into; the first ones have one more."""
+    return whole // parts + (i < whole % parts)
+
+
+class Cut:
+    """Which part of a parameter this rank has."""
+
+    def __init__(self, mesh: Mesh, mesh_axis: str, axis: int) -> None:
+        self.mesh_axis, self.axis = mesh_axis, axis
+        self._over = mesh.axis(mesh_axis)
+        self.size, self.rank, self.group = len(self._over.ranks), self._over.rank, group_of(self._over)
+
+    def __repr__(self) -> str:
+        return f"axis {self.axis} cut over {self.mesh_axis!r}, {self.size} ranks"
+
+    def own_shape(self, shape: Any) -> tuple[int, ...]:
+        """The shape of this rank's part."""
+        sizes = list(shape)
+        sizes[self.axis] = part_of(sizes[self.axis], self.size, self.rank)
+        return tuple(sizes)
+
+    def part(self, whole: NDArray) -> NDArray:
+        """This rank's part of an array."""
+        with autograd.pause():
+            return own(whole, self._over, axis=self.axis, whole=whole.shape[self.axis])
+
+    def whole(self, part: NDArray, shape: Any) -> NDArray:
+        """The array of this shape, from the parts of all ranks; all call it."""
+        with autograd.pause():
+            return gather(part, self._over, axis=self.axis, whole=shape[self.axis])
