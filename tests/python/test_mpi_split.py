@@ -137,6 +137,70 @@ print("good")
     assert (tmp_path / "one.params").read_bytes() == (tmp_path / "split.params").read_bytes()
 
 
+IMAGES = """
+import json, sys
+import loomix as mx, numpy as np
+from loomix import gluon, parallel
+from loomix.gluon import nn
+
+def build():
+    mx.random.seed(4)
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Conv2D(6, 3, prefix="conv0_"), nn.BatchNorm(prefix="norm_"), nn.Activation("relu"))
+        net.add(nn.MaxPool2D(), nn.Conv2D(4, 3, padding=1, prefix="conv1_"), nn.Conv2D(8, 1, prefix="conv2_"))
+        net.add(nn.GlobalAvgPool2D(), nn.Flatten(), nn.Dense(10, prefix="fc_"), nn.LayerNorm())
+        net.add(nn.Dense(3, prefix="out_"))
+    return net
+
+def train(net, store=None):
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01}, kvstore=store)
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    generator = np.random.RandomState(5)
+    losses = []
+    for step in range(20):
+        x, y = mx.nd.array(generator.rand(4, 3, 10, 10)), mx.nd.array(generator.randint(0, 3, 4))
+        with mx.autograd.record():
+            value = loss(net(x), y)
+        value.backward()
+        trainer.step(4)
+        losses.append(float(value.mean().asscalar()))
+    return losses
+"""
+
+
+def test_images():
+    program = (
+        IMAGES
+        + """
+mesh = parallel.Mesh(model=parallel.size())
+net = parallel.shard(build(), mesh, {
+    "conv0": parallel.columns("model"), "norm": parallel.columns("model"), "conv1": parallel.rows("model"),
+    "conv2": parallel.columns("model"), "fc": parallel.rows("model"), "out": parallel.columns("model")})
+losses = train(net, parallel.store(mesh))
+assert net[1].running_mean.data().shape == (6 // parallel.size(),)
+if parallel.rank() == 0:
+    print("losses", json.dumps(losses))
+    print("moves", [(move.value, move.operator) for move in net._cached.last.moves], net._cached.last.without_rule)
+"""
+    )
+    scope = {}
+    exec(IMAGES, scope)
+    expected = scope["train"](scope["build"]())
+    for ranks in (2, 3):
+        done = run(program, "-n", str(ranks))
+        lines = [line.split(" ", 1)[1] for line in done.stdout.splitlines() if line.startswith("losses")]
+        assert done.returncode == 0 and len(lines) == 1, done.stdout + done.stderr
+        np.testing.assert_allclose(eval(lines[0]), expected, rtol=1e-4)  # sums have another order
+        moves = [
+            "('data', '_parallel_share'), ('net_conv1_fwd', '_parallel_all_reduce'), ",
+            "('net_conv1_fwd', '_parallel_share')",
+        ]
+        assert all(move in done.stdout for move in moves), done.stdout
+
+
 def test_dropout_does_not_depend_on_the_ranks():
     program = """
 import loomix as mx
@@ -216,7 +280,7 @@ def tell(splits, units=4):
 tell({"fc": parallel.columns("model") if rank else parallel.rows("model")})
 tell({"fc": parallel.columns("model")}, units=1)
 tell({"none": parallel.columns("model")})
-tell({"norm": parallel.columns("model")})
+tell({"norm": parallel.rows("model")})
 tell({"fc": parallel.columns("pipe")})
 """
     done = run(program, "-n", "2")
@@ -226,7 +290,7 @@ tell({"fc": parallel.columns("pipe")})
         "ranks give different splits: rank 0: Mesh(model=2), fc: rows over model; rank 1: Mesh(model=2), fc: columns",
         "Parameter 'net_fc_weight' of block 'net_fc' has shape (1, 3), whose axis 0 cannot be cut into 2 parts",
         "no block with parameters fits 'none'; there are '0' (net_fc), '1' (net_norm).",
-        "block 'net_norm' of type BatchNorm cannot be split by columns",
+        "block 'net_norm' of type BatchNorm cannot be split by rows",
         "pipe",
     ):
         assert out.count(part) == 2 or part == "pipe", (part, out)

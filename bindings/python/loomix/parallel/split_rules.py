@@ -121,9 +121,9 @@ def _fully_connected(node: Node) -> Any:
         inputs = [node.get(0, _SHARED), node.get(1, 0), *(node.get(i, 0) for i in bias)]
         return [node.same(inputs, num_hidden=hidden)], [last]
     if weight == 1 and not flatten:
-        return _sum_of_rows(node, len(shape) - 1, bias)
+        return _sum_of_rows(node, len(shape) - 1, last)
     if weight == 1 and cut == 1 and shape[1] % node.ranks == 0:
-        return _sum_of_rows(node, 1, bias)
+        return _sum_of_rows(node, 1, last)
     if (
         weight is None
         and cut is not None
@@ -134,16 +134,35 @@ def _fully_connected(node: Node) -> Any:
     return None
 
 
-def _sum_of_rows(node: Node, axis: int, bias: list[int]) -> Any:
+def _sum_of_rows(node: Node, axis: int, channels: int) -> Any:
+    """A product of the own part of the data's `axis`; the bias, along `channels`, is added once, to the sum."""
     product = node.same([node.get(0, axis), node.get(1, 1)], no_bias=True)
-    if not bias:
+    if len(node) < 3:
         return [product], [_SUM]
-    # The bias is added once, to the sum.
     total = node.emit("_parallel_all_reduce", "sum", [product], group=node.group, partial_gradient=False)
     node.note_sum()
-    shape = (1,) * (len(node.out_shape()) - 1) + (-1,)
-    added = node.emit("Reshape", "bias_row", [node.get(2, _WHOLE)], shape=shape)
+    shape = [1] * len(node.out_shape())
+    shape[channels] = -1
+    added = node.emit("Reshape", "bias_row", [node.get(2, _WHOLE)], shape=tuple(shape))
     return [node.emit("broadcast_add", "with_bias", [total, added])], [_WHOLE]
+
+
+@_rule("Convolution")
+def _convolution(node: Node) -> Any:
+    layout = str(node.attrs.get("layout", "None"))
+    if int(_value(node, "num_group", 1)) != 1 or not (layout == "None" or layout.startswith("NC")):
+        return None
+    cut, weight = node.cut(0), node.cut(1)
+    bias = range(2, len(node))
+    if weight == 0:
+        filters = node.part(int(node.attrs["num_filter"]))
+        inputs = [node.get(0, _SHARED), node.get(1, 0), *(node.get(i, 0) for i in bias)]
+        return [node.same(inputs, num_filter=filters)], [1]
+    if weight == 1:
+        return _sum_of_rows(node, 1, 1)
+    if weight is None and cut == 0:
+        return [node.same([node.get(0, 0), *(node.get(i, _SHARED) for i in (1, *bias))])], [0]
+    return None
 
 
 @_rule("dot")
@@ -242,3 +261,37 @@ def _softmax(node: Node) -> Any:
     if len(node) != 1 or axis is None or axis == int(_value(node, "axis", -1)) % len(node.shape(0)):
         return None
     return [node.same([node.get(0, axis)])], [axis]
+
+
+# ---- images and norms ----
+
+
+@_rule("Pooling")
+def _pooling(node: Node) -> Any:
+    axis = node.cut(0)
+    layout = str(node.attrs.get("layout", "None"))
+    if axis not in (0, 1) or not (layout == "None" or layout.startswith("NC")):
+        return None
+    return [node.same([node.get(0, axis)])], [axis]
+
+
+@_rule("LRN")
+def _lrn(node: Node) -> Any:
+    return ([node.same([node.get(0, 0)])], [0]) if node.cut(0) == 0 else None
+
+
+@_rule("LayerNorm")
+def _layer_norm(node: Node) -> Any:
+    axis = node.cut(0)
+    if axis is None or axis == int(_value(node, "axis", -1)) % len(node.shape(0)):
+        return None
+    return [node.same([node.get(0, axis), node.get(1, _SHARED), node.get(2, _SHARED)])], [axis]
+
+
+@_rule("BatchNorm")
+def _batch_norm(node: Node) -> Any:
+    """Channels are normalised one by one; what is cut of the states is the rank's own."""
+    axis = int(_value(node, "axis", 1)) % len(node.shape(0))
+    if any(node.cut(i) != 0 for i in range(1, 5)):
+        return None
+    return [node.same([node.get(0, axis), *(node.get(i, 0) for i in range(1, 5))])], [axis]

@@ -287,6 +287,8 @@ class BatchNorm(_Norm):
            [ 1.,  1.]], dtype=float32)
     """
 
+    _split_axes: ClassVar = {"columns": {"gamma": 0, "beta": 0, "running_mean": 0, "running_var": 0}}
+
     def __init__(
         self,
         axis: int = 1,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._arguments import as_shape, as_whole
 from ...base import AssertedError
@@ -90,6 +90,8 @@ def conv_text(layer: Any, ins: int, outs: int) -> str:
 
 class _Conv(HybridBlock):
     """What all convolutions share. `output_padding` makes it a transposed one."""
+
+    _split_axes: ClassVar = {"columns": {"weight": 0, "bias": 0}, "rows": {"weight": 1}}
 
     def __init__(
         self,
@@ -370,6 +372,8 @@ class Conv1DTranspose(_Conv):
     (2, 4, 16)
     """
 
+    _split_axes: ClassVar = {}
+
     def __init__(
         self,
         channels: int,
@@ -433,6 +437,8 @@ class Conv2DTranspose(_Conv):
     (2, 4, 8, 8)
     """
 
+    _split_axes: ClassVar = {}
+
     def __init__(
         self,
         channels: int,
@@ -495,6 +501,8 @@ class Conv3DTranspose(_Conv):
     >>> layer(mx.nd.ones((2, 3, 2, 2, 2))).shape
     (2, 4, 4, 4, 4)
     """
+
+    _split_axes: ClassVar = {}
 
     def __init__(
         self,
