@@ -23,6 +23,8 @@ class Case:
     grad: tuple | None = None  # which inputs to differentiate; None: all
     loose: float = 1.0  # factor on the tolerances
     wide: tuple = ()  # inputs that are float32 where the others are of a half type
+    types: dict[int, str] = field(default_factory=dict)  # of inputs that have one of their own, by number
+    gives: tuple | None = None  # types of the outputs; None: that of the inputs
     train: bool = False  # run as in training
     states: tuple = ()  # inputs that a training pass changes,
     new_states: Callable | None = None  # to what this function of (inputs, **attrs) returns
