@@ -12,6 +12,7 @@ job, a *mesh* its ranks in a grid with named axes, a *layout* says which rank ho
 (6, 5)
 """
 
+from .checkpoint import load, save
 from .collectives import all_reduce, all_to_all, gather, own, reduce_scatter, share
 from .job import barrier, load_links, rank, set_cache, set_links, size, start, traffic
 from .layout import Layout
@@ -34,11 +35,13 @@ __all__ = [
     "columns",
     "explain",
     "gather",
+    "load",
     "load_links",
     "own",
     "rank",
     "reduce_scatter",
     "rows",
+    "save",
     "set_cache",
     "set_links",
     "shard",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _parallel
 from .._files import write_whole
-from ..base import MXNetFileError, MXNetValueError
+from ..base import MXNetError, MXNetFileError
 from ..ndarray import NDArray, array, load, save, zeros
 from .layout import Layout
 
@@ -130,7 +130,7 @@ def _together(work: Any, what: str) -> None:
     error: Exception | None = None
     try:
         work()
-    except (OSError, MXNetValueError) as caught:
+    except (OSError, ValueError, MXNetError) as caught:
         error = caught
     ranks = Layout.rows((_parallel.size(), 1))
     failed = Matrix.from_local([array([[0 if error is None else 1]])], ranks).to_global().asnumpy()
