@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from loomix import parallel
 from test_lost_ranks import end_of
-from test_mpi_kvstore import environment_of, free_port
+from test_mpi_kvstore import environment_of, free_port, with_network
 
 
 def network(value=0.0):
@@ -134,3 +134,32 @@ def test_killed_processes_leave_what_loads(tmp_path):
         assert (found["W"].to_global().asnumpy() == step).all()
         assert (net.weight.data().asnumpy() == step).all()
         begin = step
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("cluster")
+def test_split_networks_are_read_by_one_process(tmp_path):
+    if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
+        pytest.skip("built without the network")
+    folder = str(tmp_path / "all")
+    program = f"""
+import loomix as mx
+from loomix import parallel
+net = mx.gluon.nn.HybridSequential()
+net.add(mx.gluon.nn.Dense(6, in_units=4))
+parallel.shard(net, parallel.Mesh(model=2), {{"0": parallel.columns("model")}})
+net.initialize(mx.init.One())
+trainer = mx.gluon.Trainer(net.collect_params(), "sgd", kvstore=None)
+parallel.save({folder!r}, {{"net": net, "W": parallel.Matrix.full((3, 3), 2, "rows")}}, step=4)
+assert parallel.load({folder!r}, {{"net": net}})[0] == 4
+try:
+    parallel.save({folder!r}, {{"trainer": trainer}}, step=5)
+except ValueError as error:
+    print("refused:", error)
+"""
+    done = with_network(program, "-n", "2")
+    assert done.returncode == 0 and done.stdout.count("refused: [parallel] 'trainer'") == 2, done.stdout
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(6, in_units=4))
+    step, _ = parallel.load(folder, {"net": net})
+    assert step == 4 and net[0].weight.data().asnumpy().tolist() == np.ones((6, 4)).tolist()
