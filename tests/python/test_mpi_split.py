@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks whose layers are split over ranks that mpirun started."""
 
+from pathlib import Path
+
 import loomix as mx
 import numpy as np
 import pytest
@@ -199,6 +201,61 @@ if parallel.rank() == 0:
             "('net_conv1_fwd', '_parallel_share')",
         ]
         assert all(move in done.stdout for move in moves), done.stdout
+
+
+def test_examples_of_each_rank_are_gathered_in_front_of_split_layers():
+    program = (
+        IMAGES
+        + """
+mesh = parallel.Mesh(model=parallel.size())
+axis = mesh.axis("model")
+splits = {"fc": parallel.columns("model"), "out": parallel.rows("model")}
+class Own:  # each rank gives its own images, and gets the outputs of all
+    def __call__(self, x):
+        return net(parallel.own(x, axis))
+    def __getattr__(self, name):
+        return getattr(net, name)
+try:
+    other = parallel.shard(build(), mesh, splits, examples="model")
+    other.initialize()
+    other(mx.nd.ones((2, 3, 10, 10)))
+except mx.base.StateError as error:
+    print("eager:", error)
+net = parallel.shard(build(), mesh, splits, examples="model")
+losses = train(Own(), parallel.store(mesh))
+if parallel.rank() == 0:
+    print("losses", json.dumps(losses))
+    print("moves", [(move.value, move.operator) for move in net._cached.last.moves])
+"""
+    )
+    scope = {}
+    exec(IMAGES, scope)
+    expected = scope["train"](scope["build"]())
+    for ranks in (2, 4):
+        done = run(program, "-n", str(ranks))
+        lines = [line.split(" ", 1)[1] for line in done.stdout.splitlines() if line.startswith("losses")]
+        assert done.returncode == 0 and len(lines) == 1, done.stdout + done.stderr
+        np.testing.assert_allclose(eval(lines[0]), expected, rtol=1e-4)  # sums have another order
+        assert "('net_conv0_weight', '_parallel_share')" in done.stdout, done.stdout
+        assert done.stdout.count("eager: [HybridBlock] block 'net_fc' is split over ranks in 'net'") == ranks
+
+
+def test_example():
+    path = Path(__file__).resolve().parents[2] / "examples/parallel/hybrid_alexnet.py"
+    program = f"""
+import runpy, sys
+sys.argv = ["hybrid_alexnet.py", "--quick"]
+runpy.run_path({str(path)!r}, run_name="__main__")
+"""
+    losses = []
+    for ranks in (1, 2):
+        done = run(program, "-n", str(ranks))
+        assert done.returncode == 0 and "Warning" not in done.stderr, done.stdout + done.stderr
+        losses.append(
+            [float(line.split()[3][:-1]) for line in done.stdout.splitlines() if line.startswith("step")]
+        )
+    assert len(losses[0]) == 2
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-3)
 
 
 def test_dropout_does_not_depend_on_the_ranks():

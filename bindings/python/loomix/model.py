@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .feed_forward import FeedForward as FeedForward
     from .initializer import Uniform as Uniform
     from .io import DataDesc as DataDesc
-    from .kvstore import KVStore
+    from .kvstore import KVStoreBase
     from .ndarray import NDArray
     from .optimizer import get_updater as get_updater
     from .symbol import Symbol
@@ -189,7 +189,9 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, ...]:
     return (load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))
 
 
-def _create_kvstore(kvstore: str | KVStore | None, num_device: int, arg_params: Mapping[str, NDArray]) -> Any:
+def _create_kvstore(
+    kvstore: str | KVStoreBase | None, num_device: int, arg_params: Mapping[str, NDArray]
+) -> Any:
     """The store for a training loop, and whether the optimizer runs on it.
 
     Parameters

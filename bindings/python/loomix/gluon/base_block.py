@@ -157,6 +157,7 @@ class Block:
 
     _traces_forward = False  # whether a call is one of `_run_traced`
     _split: Any = None  # over ranks: a parallel.Split, of a layer of its own
+    _examples: Any = None  # parallel.shard.Examples of this block, or of one around
     # The axis of each parameter that is cut, by the kind of split.
     _split_axes: ClassVar[dict[str, dict[str, int]]] = {}
 

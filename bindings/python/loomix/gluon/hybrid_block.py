@@ -381,9 +381,16 @@ class HybridBlock(Block):
                 f"[HybridBlock] block '{self.name}' has layers that are split over ranks, and functions of mx.sym.np; "
                 "expected operators of mx.sym."
             )
+        examples = self._examples
+        if examples is not None and examples.net is not self:
+            raise StateError(
+                f"[HybridBlock] block '{self.name}' is split over ranks in '{examples.net.name}', whose ranks have "
+                "examples of their own; hybridize that one, and call it."
+            )
         from ..parallel.shard import SplitGraph
 
-        return SplitGraph(out, self._compile_graph, dict(params.items()))
+        cut = None if examples is None else examples.cut
+        return SplitGraph(out, self._compile_graph, dict(params.items()), cut)
 
     def _compile_graph(self, out: Symbol) -> _core.CachedGraph:
         forward, backward = self._bulk_sizes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import optimizer as opt
 from .._arguments import as_number, settings, suggests
 from ..base import AssertedError, MXNetError
-from ..kvstore import KVStore
+from ..kvstore import KVStore, KVStoreBase
 from ..model import _create_kvstore, _create_sparse_kvstore, read_whole, write_whole
 from .parameter import Parameter, ParameterDict
 
@@ -33,7 +33,7 @@ class Trainer:
     optimizer : str or Optimizer
     optimizer_params : dict, optional
         Arguments of the optimizer, if it is given by name.
-    kvstore : str or KVStore, optional
+    kvstore : str or KVStoreBase, optional
         Where gradients of several devices or machines are added up; not used for one device.
     compression_params : dict, optional
         How the store compresses gradients.
@@ -63,7 +63,7 @@ class Trainer:
         params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
         optimizer: str | Optimizer,
         optimizer_params: Mapping[str, Any] | None = None,
-        kvstore: str | KVStore | None = "device",
+        kvstore: str | KVStoreBase | None = "device",
         compression_params: Mapping[str, Any] | None = None,
         update_on_kvstore: bool | None = None,
     ) -> None:

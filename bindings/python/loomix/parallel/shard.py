@@ -47,11 +47,25 @@ def save_once(filename: str, arrays: Any) -> None:
     barrier()
 
 
+class Examples:
+    """A network each rank of which gets examples of its own, and how they are cut."""
+
+    def __init__(self, net: Any, cut: Cut) -> None:
+        self.net, self.cut = net, cut
+
+
 class SplitGraph:
     """A graph with split layers that is called: compiled for each combination of shapes and types."""
 
-    def __init__(self, symbol: Symbol, compile: Callable[[Symbol], Any], params: Mapping[str, Any]) -> None:
-        self._symbol, self._compile = symbol, compile
+    def __init__(
+        self,
+        symbol: Symbol,
+        compile: Callable[[Symbol], Any],
+        params: Mapping[str, Any],
+        examples: Cut | None = None,
+    ) -> None:
+        self._symbol, self._compile, self._examples = symbol, compile, examples
+        self._inputs = set(symbol.list_inputs()) - set(params)
         self._names = symbol.list_inputs()
         self._params = {
             key: param for key, param in params.items() if param._cut is not None and key in self._names
@@ -74,6 +88,10 @@ class SplitGraph:
         shapes.update({key: param.shape for key, param in self._params.items()})
         dtypes = {name: array.dtype for name, array in zip(self._names, inputs)}
         cuts = {key: param._cut for key, param in self._params.items()}
+        if self._examples is not None:
+            for name in self._inputs:
+                shapes[name] = (shapes[name][0] * self._examples.size, *shapes[name][1:])
+                cuts[name] = self._examples
         made = split_symbol(self._symbol, shapes, dtypes, cuts)
         graph = self._compile(made.symbol)
         if self._monitor is not None:
@@ -133,7 +151,7 @@ def _split_block(block: Any, split: Split, mesh: Mesh) -> None:
     block._split = split
 
 
-def shard(net: Any, mesh: Mesh, splits: Mapping[str, Split]) -> Any:
+def shard(net: Any, mesh: Mesh, splits: Mapping[str, Split], examples: str | None = None) -> Any:
     """Splits layers of a network over the ranks along an axis of a mesh.
 
     Each rank has its part of the layers' parameters, and computes its part of what they give; data moves between ranks
@@ -150,6 +168,10 @@ def shard(net: Any, mesh: Mesh, splits: Mapping[str, Split]) -> Any:
     splits : dict of str to Split
         By names of blocks, or patterns (``"*dense*"``): "dense0", "hybridsequential0_dense0", or the place in the tree,
         "0" or "features.3". :func:`columns` cuts a layer's outputs, :func:`rows` what its inputs are multiplied by.
+    examples : str, optional
+        The axis of the splits, where each rank along it gives as many examples of its own. They are gathered where a
+        split layer needs them, and the outputs are those of the examples of all ranks. What is not split, such as
+        convolutions in front, works on the own ones. The network must be hybridized.
 
     Returns
     -------
@@ -179,11 +201,13 @@ def shard(net: Any, mesh: Mesh, splits: Mapping[str, Split]) -> Any:
                 "parallel.rows."
             )
     text = ", ".join(f"{key}: {item.kind} over {item.axis}" for key, item in splits.items())
-    agree("splits", f"{mesh!r}, {text}")
+    agree("splits", f"{mesh!r}, {text}" + (f", examples over {examples}" if examples else ""))
     if len({split.axis for split in splits.values()}) > 1:
         raise MXNetNotImplementedError(
             f"[shard] {text}: expected one axis of the mesh for all layers of a network."
         )
+    if examples is not None and any(split.axis != examples for split in splits.values()):
+        raise MXNetValueError(f"[shard] examples are over {examples!r}, and {text}; expected one axis.")
     blocks = _blocks(net)
     chosen: list[tuple[Any, Split]] = []
     for pattern, split in splits.items():
@@ -201,6 +225,8 @@ def shard(net: Any, mesh: Mesh, splits: Mapping[str, Split]) -> Any:
         _split_block(block, split, mesh)
         mesh.split_axes.add(split.axis)
     for _, block in blocks:
+        if examples is not None:
+            block._examples = Examples(net, Cut(mesh, examples, 0))
         if hasattr(block, "_clear_cached_op"):
             block._clear_cached_op()
     return net
