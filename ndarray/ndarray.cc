@@ -5,7 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/device/device_runtime.h"
 #include "ndarray/copy.h"
+#include "ndarray/sparse.h"
 
 namespace loomix {
 
@@ -28,6 +30,8 @@ const char* name_part(const void*) { return "copy of a sparse array's part"; }
 // Copies one of a sparse array's parts in a task that holds the array, as another thread may push a write at any time,
 // which may change the sizes.
 NDArray copy_part(const NDArray& array, DType dtype, TensorView (*part_of)(const NDArray&)) {
+  if (!array.device().is_host())
+    return copy_to(copy_part(copy_to(array, Device::cpu()), dtype, part_of), array.device());
   const NDArray copied = NDArray::deferred(array.engine(), dtype, array.device());
   ArrayTags tags;
   tags.read(array);
@@ -77,12 +81,13 @@ NDArray NDArray::sparse(engine::Engine& engine, StorageType stype, const Shape& 
   LOOMIX_CHECK(stype != StorageType::csr || shape.ndim() == 2, ShapeError,
                "[NDArray] a csr array needs two axes; the shape is {}.", shape.to_string());
   LOOMIX_CHECK(shape.ndim() >= 1, ShapeError, "[NDArray] a row_sparse array needs an axis; the shape is ().");
-  LOOMIX_CHECK(device.is_host(), NotImplementedError,
-               "[NDArray] sparse storage on {}; it is kept on hosts only.", device.to_string());
+  LOOMIX_CHECK(engine.device(device).traits().sparse_arrays, NotImplementedError,
+               "[NDArray] sparse storage on {}; expected a host or a GPU.", device.to_string());
   auto storage = make_ref<Storage>(engine, stype, device);
   const int64_t row_starts = stype == StorageType::csr ? shape[0] + 1 : 0;
   storage->resize_sparse(0, size_of(dtype), row_starts);
   std::fill_n(storage->indptr(), row_starts, 0);
+  if (!device.is_host()) publish_index(*storage, shape);
   return NDArray(std::move(storage), shape, dtype);
 }
 

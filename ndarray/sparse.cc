@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/device_runtime.h"
 #include "ndarray/copy.h"
 
 namespace loomix {
@@ -18,20 +19,18 @@ template <class Fn>
 void push_sparse(const char* (*name)(const void*), std::initializer_list<NDArray> reads,
                  const NDArray& writes, Fn fn) {
   ArrayTags tags;
-  for (const NDArray& array : reads) {
-    LOOMIX_CHECK(array.device().is_host(), DeviceError, "[{}] the arrays are on {} and {}; expected hosts.",
-                 name(nullptr), array.device().to_string(), writes.device().to_string());
-    tags.read(array);
-  }
-  LOOMIX_CHECK(writes.device().is_host(), NotImplementedError,
-               "[{}] on {}; sparse arrays are kept on hosts only.", name(nullptr),
-               writes.device().to_string());
+  for (const NDArray& array : reads) tags.read(array);
   tags.write(writes);
   engine::TaskInfo info;
-  info.device = writes.device();
+  info.device = writes.device().is_host() ? writes.device() : Device::cpu();
   info.cost_ns = 20'000;
   info.describe.name = name;
   writes.engine().push(std::move(info), tags.tags(), [fn = std::move(fn)](engine::RunContext&) { fn(); });
+}
+
+bool on_hosts(const NDArray& a, const NDArray& b) { return a.device().is_host() && b.device().is_host(); }
+NDArray on_host(const NDArray& array) {
+  return array.device().is_host() ? array : copy_to(array, Device::cpu());
 }
 
 const char* name_convert(const void*) { return "cast_storage"; }
@@ -154,12 +153,63 @@ void check_increase(std::span<const int64_t> ids, const char* who) {
   }
 }
 
+// Between devices; conversions are the host's.
+void copy_by_host(const NDArray& source, const NDArray& destination) {
+  if (source.stype() == destination.stype() && source.dtype() == destination.dtype()) {
+    if (source.storage_ref() == destination.storage_ref()) return;
+    return push_sparse(name_convert, {source}, destination, [source, destination] {
+      move_sparse(source.storage(), destination.storage(), source.shape(), source.dtype());
+    });
+  }
+  const NDArray from = on_host(source);
+  if (destination.device().is_host()) return copy_sparse(from, destination);
+  const NDArray to = destination.is_dense()
+                         ? NDArray(source.engine(), source.shape(), destination.dtype(), Device::cpu())
+                         : NDArray::sparse(source.engine(), destination.stype(), source.shape(),
+                                           destination.dtype(), Device::cpu());
+  copy_sparse(from, to);
+  copy(to, destination);
+}
+
+int64_t starts_of(const Storage& storage, const Shape& shape) {
+  return storage.stype() == StorageType::csr ? shape[0] + 1 : 0;
+}
+
 }  // namespace
+
+DeviceIndex device_index(const Storage& storage, const Shape& shape) {
+  const int64_t words = storage.count() + starts_of(storage, shape);
+  auto* const first = reinterpret_cast<int64_t*>(static_cast<std::byte*>(storage.data()) + storage.bytes());
+  return {first - words, first - starts_of(storage, shape)};
+}
+
+void publish_index(const Storage& storage, const Shape& shape) {
+  engine::DeviceRuntime& device = storage.engine().device(storage.device());
+  const DeviceIndex index = device_index(storage, shape);
+  const auto put = [&](int64_t* to, const int64_t* from, int64_t count) {
+    if (count > 0) device.copy_now(to, from, static_cast<size_t>(count) * sizeof(int64_t));
+  };
+  put(index.indices, storage.indices(), storage.count());
+  put(index.starts, storage.indptr(), starts_of(storage, shape));
+}
+
+void move_sparse(const Storage& from, Storage& to, const Shape& shape, DType dtype) {
+  const int64_t items = from.stype() == StorageType::csr ? 1 : row_items(shape);
+  const int64_t starts = starts_of(from, shape);
+  to.resize_sparse(from.count(), items * size_of(dtype), starts);
+  std::copy_n(from.indices(), from.count(), to.indices());
+  std::copy_n(from.indptr(), starts, to.indptr());
+  const auto bytes = static_cast<size_t>(from.count() * items * size_of(dtype));
+  const Device device = to.device().is_host() ? from.device() : to.device();
+  if (bytes > 0) from.engine().device(device).copy_now(to.data(), from.data(), bytes);
+  if (!to.device().is_host()) publish_index(to, shape);
+}
 
 void copy_sparse(const NDArray& source, const NDArray& destination) {
   LOOMIX_CHECK(source.shape() == destination.shape(), ShapeError,
                "[copy] an array of shape {} cannot be copied into one of shape {}; the shapes must be equal.",
                source.shape().to_string(), destination.shape().to_string());
+  if (!on_hosts(source, destination)) return copy_by_host(source, destination);
   if (!source.is_dense() && !destination.is_dense() && source.stype() != destination.stype()) {
     return copy_sparse(cast_storage(source, StorageType::dense), destination);
   }
@@ -203,6 +253,7 @@ NDArray retain(const NDArray& source, const NDArray& ids) {
                "[sparse_retain] the array's storage is {}; expected row_sparse.", name_of(source.stype()));
   LOOMIX_CHECK(ids.is_dense() && ids.shape().ndim() == 1, ShapeError,
                "[sparse_retain] the row ids must be a dense array with one axis.");
+  if (!on_hosts(source, ids)) return copy_to(retain(on_host(source), on_host(ids)), source.device());
   const NDArray result = NDArray::sparse(source.engine(), StorageType::row_sparse, source.shape(),
                                          source.dtype(), source.device());
   push_sparse(name_retain, {source, ids}, result, [source, ids, result] {
@@ -247,6 +298,8 @@ NDArray make_row_sparse(const NDArray& values, const NDArray& ids, const Shape& 
                ShapeError,
                "[row_sparse_array] values of shape {} with ids of shape {} do not fit the shape {}.",
                values.shape().to_string(), ids.shape().to_string(), shape.to_string());
+  if (!on_hosts(values, ids))
+    return copy_to(make_row_sparse(on_host(values), on_host(ids), shape), values.device());
   const NDArray result =
       NDArray::sparse(values.engine(), StorageType::row_sparse, shape, values.dtype(), values.device());
   push_sparse(name_row_sparse, {values, ids}, result, [values, ids, result] {
@@ -272,6 +325,8 @@ NDArray make_csr(const NDArray& values, const NDArray& columns, const NDArray& r
                "the shape {}.",
                values.shape().to_string(), columns.shape().to_string(), row_starts.shape().to_string(),
                shape.to_string());
+  if (!on_hosts(values, columns) || !row_starts.device().is_host())
+    return copy_to(make_csr(on_host(values), on_host(columns), on_host(row_starts), shape), values.device());
   const NDArray result =
       NDArray::sparse(values.engine(), StorageType::csr, shape, values.dtype(), values.device());
   push_sparse(name_csr, {values, columns, row_starts}, result, [values, columns, row_starts, result] {

@@ -3,8 +3,21 @@
 
 #include "ndarray/ndarray.h"
 
-// Sparse storage: row_sparse holds some rows (sorted row ids), csr some values of a matrix. All of it runs on hosts.
+// Sparse storage: row_sparse holds some rows (sorted row ids), csr some values of a matrix. On a device the values lie in its
+// memory; the index is on the host, which says how much there is, and a copy of it behind the values, for kernels. What is here
+// runs on hosts: a device's arrays are brought there.
 namespace loomix {
+
+// The copy of the index that a device has.
+struct DeviceIndex {
+  int64_t* indices;
+  int64_t* starts;  // csr
+};
+DeviceIndex device_index(const Storage& storage, const Shape& shape);
+// Brings it in line with the host's, after `resize_sparse`. At once: nobody else uses the memory yet.
+void publish_index(const Storage& storage, const Shape& shape);
+// to = from, of one storage type, on any devices, at once: for tasks of hosts that hold both.
+void move_sparse(const Storage& from, Storage& to, const Shape& shape, DType dtype);
 
 // Pushes `destination = source` where at least one is sparse; types and storage types are converted.
 void copy_sparse(const NDArray& source, const NDArray& destination);

@@ -171,13 +171,18 @@ int64_t Storage::count() const noexcept { return extra_ ? extra_->count : 0; }
 int64_t* Storage::indices() const noexcept { return extra_ ? extra_->indices.get() : nullptr; }
 int64_t* Storage::indptr() const noexcept { return extra_ ? extra_->indptr.get() : nullptr; }
 
+// Of a device's sparse array the index lies on the host, where its tasks read it, and behind the values, for kernels.
 void Storage::resize_sparse(int64_t count, int64_t item_bytes, int64_t indptr_count) {
   Extra& parts = extra();
   auto indices = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(count));
   auto indptr =
       indptr_count ? std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(indptr_count)) : nullptr;
   free();
-  allocate_in_task(count * item_bytes);
+  const int64_t index_bytes =
+      device_.is_host() ? 0 : (count + indptr_count) * static_cast<int64_t>(sizeof(int64_t));
+  // Whole words, so that the index behind them is aligned.
+  const int64_t value_bytes = device_.is_host() ? count * item_bytes : (count * item_bytes + 63) / 64 * 64;
+  allocate_in_task(value_bytes + index_bytes);
   parts.count = count;
   parts.indices = std::move(indices);
   parts.indptr = std::move(indptr);

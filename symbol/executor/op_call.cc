@@ -347,7 +347,8 @@ void OpCall::run(engine::RunContext& context, ops::RandomStream random) const {
 // By a kernel of the host's, on copies of all that it reads and writes.
 void OpCall::run_staged(engine::RunContext& context, ops::RandomStream random) const {
   engine::Engine& engine = runtime_->engine();
-  StagedArrays staged(engine, device_, views_);
+  StagedArrays staged(engine, device_, views_, storages_);
+  if (choice_.kernel->updates) staged.share(num_in_, 0);
   for (size_t i = 0; i < num_in_; ++i) {
     if (!op_->is_shape_only(*attrs_, static_cast<int>(i))) staged.fetch(i);
   }
@@ -357,6 +358,7 @@ void OpCall::run_staged(engine::RunContext& context, ops::RandomStream random) c
     if (req_[i] == ops::Req::add || is_added_to) staged.fetch(num_in_ + i);
   }
   ops::KernelArgs args = arguments(context, random);
+  args.storages = staged.storages();
   const std::span<const TensorView> views = staged.views();
   args.in = views.first(num_in_);
   args.saved = views.subspan(num_in_ + num_out_);
@@ -573,16 +575,18 @@ ops::KernelChoice choose_kernel(Runtime& runtime, const ops::OpDef& op, const Re
                            : ops::prepare_kernel(op, *attrs, spec, by);
   };
   if (device.type != DeviceType::gpu || !runtime.device_fallback) return choose(context);
+  std::exception_ptr refusal;
   try {
-    return choose(context);
+    if (ops::KernelChoice choice = choose(context); choice.kernel) return choice;
   } catch (const NotImplementedError&) {
-    ops::ChoiceContext on_host = context;
-    on_host.device = DeviceType::cpu;
-    ops::KernelChoice choice = choose(on_host);
-    if (!choice.kernel) throw;
-    if (choice.kernel->run) warn_of_host(op);  // the others push work for the device
-    return choice;
+    refusal = std::current_exception();
   }
+  ops::ChoiceContext on_host = context;
+  on_host.device = DeviceType::cpu;
+  ops::KernelChoice choice = choose(on_host);
+  if (!choice.kernel && refusal) std::rethrow_exception(refusal);
+  if (choice.kernel && choice.kernel->run) warn_of_host(op);  // the others push work for the device
+  return choice;
 }
 
 ops::Req kernel_request(const ops::OpDef& op, ops::Req req) {

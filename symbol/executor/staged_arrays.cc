@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/executor/staged_arrays.h"
 
+#include "ndarray/sparse.h"
+
 namespace loomix {
 namespace {
 
@@ -10,11 +12,22 @@ engine::ScratchBlock host_block(engine::Engine& engine, int64_t bytes) {
 
 }  // namespace
 
-StagedArrays::StagedArrays(engine::Engine& engine, Device device, std::span<const TensorView> views)
-    : device_(engine.device(device)), originals_(views), views_(views.begin(), views.end()) {
+StagedArrays::StagedArrays(engine::Engine& engine, Device device, std::span<const TensorView> views,
+                           std::span<const Ref<Storage>> storages)
+    : device_(engine.device(device)),
+      originals_(views),
+      original_storages_(storages),
+      views_(views.begin(), views.end()),
+      storages_(storages.begin(), storages.end()) {
   blocks_.reserve(views.size());
-  for (TensorView& view : views_) {
+  for (size_t i = 0; i < views.size(); ++i) {
     engine::ScratchBlock& block = blocks_.emplace_back();
+    TensorView& view = views_[i];
+    if (is_sparse(i)) {
+      const StorageType stype = storages_[i]->stype();
+      storages_[i] = make_ref<Storage>(engine, stype, Device::cpu());
+      storages_[i]->resize_sparse(0, size_of(view.dtype), stype == StorageType::csr ? view.shape[0] + 1 : 0);
+    }
     if (view.data == nullptr) continue;
     block = host_block(engine, view.bytes());
     view.data = block.bytes().data();
@@ -22,13 +35,22 @@ StagedArrays::StagedArrays(engine::Engine& engine, Device device, std::span<cons
 }
 
 void StagedArrays::fetch(size_t i) {
+  if (is_sparse(i))
+    return move_sparse(*original_storages_[i], *storages_[i], views_[i].shape, views_[i].dtype);
   if (views_[i].data == nullptr || views_[i].size() == 0) return;
   device_.copy_now(views_[i].data, originals_[i].data, static_cast<size_t>(views_[i].bytes()));
 }
 
 void StagedArrays::put_back(size_t i) {
+  if (is_sparse(i))
+    return move_sparse(*storages_[i], *original_storages_[i], views_[i].shape, views_[i].dtype);
   if (views_[i].data == nullptr || views_[i].size() == 0) return;
   device_.copy_now(originals_[i].data, views_[i].data, static_cast<size_t>(views_[i].bytes()));
+}
+
+void StagedArrays::share(size_t i, size_t of) {
+  views_[i].data = views_[of].data;
+  storages_[i] = storages_[of];
 }
 
 StagedOutputs::StagedOutputs(engine::Engine& engine, Device device, std::span<const TensorView> views,

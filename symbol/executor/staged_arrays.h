@@ -16,18 +16,25 @@ namespace loomix {
 // Their tasks have waited for the device, so copies take place at once.
 class StagedArrays {
  public:
-  StagedArrays(engine::Engine& engine, Device device, std::span<const TensorView> views);
+  StagedArrays(engine::Engine& engine, Device device, std::span<const TensorView> views,
+               std::span<const Ref<Storage>> storages);
 
   std::span<const TensorView> views() const noexcept {
     return views_;
   }  // on the host, undefined until fetched
+  std::span<const Ref<Storage>> storages() const noexcept { return storages_; }  // of sparse ones, too
   void fetch(size_t i);
   void put_back(size_t i);
+  // Array i is array `of`, which the kernel changes.
+  void share(size_t i, size_t of);
 
  private:
   engine::DeviceRuntime& device_;
+  bool is_sparse(size_t i) const { return storages_[i] && storages_[i]->stype() != StorageType::dense; }
   std::span<const TensorView> originals_;
+  std::span<const Ref<Storage>> original_storages_;
   std::vector<TensorView> views_;
+  std::vector<Ref<Storage>> storages_;
   std::vector<engine::ScratchBlock> blocks_;
 };
 

@@ -22,8 +22,10 @@ ops::KernelChoice choose_by_storage(Runtime& runtime, const ops::OpDef& op, cons
     break;
   }
   spec.stypes = stypes;
+  // What a device lacks is run on the host.
   const auto accepts = [&] {
-    return op.find_kernel(*attrs, spec, device.is_host() ? DeviceType::cpu : device.type) != nullptr;
+    if (!device.is_host() && op.find_kernel(*attrs, spec, device.type)) return true;
+    return (device.is_host() || runtime.device_fallback) && op.find_kernel(*attrs, spec, DeviceType::cpu);
   };
   const auto is_known = [](StorageType stype) { return stype != StorageType::undefined; };
   // First what is given, with each way to store the rest; then whatever there is.

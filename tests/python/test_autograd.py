@@ -201,7 +201,7 @@ def test_get_symbol():
         loss = nd.dot(first, nd.sum(x * mask, axis=1, keepdims=True))
     symbol = autograd.get_symbol(loss)
     assert symbol.list_arguments() == ["var0", "var1", "null0"]
-    run = symbol.bind(mx.cpu(), {"var0": x, "var1": y, "null0": mask})
+    run = symbol.bind(mx.current_context(), {"var0": x, "var1": y, "null0": mask})
     assert run.forward()[0].asnumpy() == loss.asnumpy() == 4
     assert mx.sym.load_json(symbol.tojson()).list_outputs() == symbol.list_outputs()
     assert autograd.get_symbol(x).list_outputs() == ["var0"]

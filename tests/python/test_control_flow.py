@@ -22,7 +22,7 @@ def run(symbol, arrays, train=True, head=None, **options):
     arrays = {name: nd.array(value, dtype=value.dtype) for name, value in arrays.items()}
     states = {name: arrays.pop(name) for name in symbol.list_auxiliary_states()}
     gradients = {name: nd.zeros(array.shape, dtype=array.dtype) for name, array in arrays.items()}
-    executor = symbol.bind(mx.cpu(), arrays, gradients, aux_states=states, **options)
+    executor = symbol.bind(mx.current_context(), arrays, gradients, aux_states=states, **options)
     outputs = [out.asnumpy() for out in executor.forward(is_train=train)]
     if train:
         heads = head or [np.ones_like(out) for out in outputs]
@@ -191,7 +191,7 @@ def test_requests_add_and_null():
     given = {name: nd.array(value, dtype="float64") for name, value in arrays.items()}
     gradients = {name: nd.ones(value.shape, dtype="float64") for name, value in arrays.items()}
     executor = net.bind(
-        mx.cpu(), given, gradients, grad_req={"data": "add", "state": "null", "weight": "add"}
+        mx.current_context(), given, gradients, grad_req={"data": "add", "state": "null", "weight": "add"}
     )
     for _ in range(2):
         heads = [nd.ones(out.shape, dtype="float64") for out in executor.forward(is_train=True)]
@@ -206,7 +206,7 @@ def test_backward_twice_and_after_prediction():
     arrays = {"data": normal(3, 1, 2), "state": normal(1, 2, seed=1), "weight": normal(2, 2, seed=2)}
     _, expected = run(net, arrays)
     executor = net.bind(
-        mx.cpu(), {k: nd.array(v, dtype="float64") for k, v in arrays.items()},
+        mx.current_context(), {k: nd.array(v, dtype="float64") for k, v in arrays.items()},
         {k: nd.zeros(v.shape, dtype="float64") for k, v in arrays.items()},
     )  # fmt: skip
     heads = [nd.ones(out.shape, dtype="float64") for out in executor.forward(is_train=False)]
@@ -239,7 +239,7 @@ def test_a_late_prediction_leaves_the_record_of_another_pass():
     arrays = {"data": normal(3, 1, 2), "state": normal(1, 2, seed=1), "weight": normal(2, 2, seed=2)}
     _, expected = run(net, arrays)
     executor = net.bind(
-        mx.cpu(), {k: nd.array(v, dtype="float64") for k, v in arrays.items()},
+        mx.current_context(), {k: nd.array(v, dtype="float64") for k, v in arrays.items()},
         {k: nd.zeros(v.shape, dtype="float64") for k, v in arrays.items()},
     )  # fmt: skip
     outputs = executor.forward(is_train=False)
@@ -260,7 +260,7 @@ def test_states_of_operators_inside():
         lambda x, states: (sym.BatchNorm(x, name="bn", momentum=0.5, fix_gamma=False), states), data, []
     )
     assert outputs.list_auxiliary_states() == ["bn_moving_mean", "bn_moving_var"]
-    executor = outputs.simple_bind(mx.cpu(), data=(2, 8, 3))
+    executor = outputs.simple_bind(mx.current_context(), data=(2, 8, 3))
     executor.aux_dict["bn_moving_var"][:] = 1
     x = normal(2, 8, 3).astype(np.float32)
     executor.forward(is_train=True, data=x)
@@ -274,7 +274,7 @@ def test_states_of_operators_inside():
 def test_random_numbers_follow_the_seed():
     data = sym.Variable("data")
     outputs, _ = sym.contrib.foreach(lambda x, states: (sym.Dropout(x, p=0.5), states), data, [])
-    executor = outputs.simple_bind(mx.cpu(), data=(4, 100))
+    executor = outputs.simple_bind(mx.current_context(), data=(4, 100))
     executor.arg_dict["data"][:] = 1
     results = []
     for seed in (1, 1, 2):
@@ -431,7 +431,7 @@ def test_only_one_branch_runs():
         lambda: sym.Custom(x, op_type="control_note", label="else"),
     )
     for value in (1.0, -1.0):
-        assert net.bind(mx.cpu(), {"x": nd.array([value])}).forward()[0].asscalar() == value
+        assert net.bind(mx.current_context(), {"x": nd.array([value])}).forward()[0].asscalar() == value
     assert ran == ["then", "else"]
 
 
@@ -567,7 +567,7 @@ def test_errors_name_the_operator_inside():
     net, _ = sym.contrib.foreach(
         lambda x, s: (sym.Custom(x, op_type="control_fails", name="culprit"), s), data, []
     )
-    executor = net.bind(mx.cpu(), {"data": nd.ones((5, 2))})
+    executor = net.bind(mx.current_context(), {"data": nd.ones((5, 2))})
     for _ in range(2):
         with pytest.raises(ValueError, match=r"(?s)no luck.*culprit.*_foreach"):
             executor.forward()[0].asnumpy()
@@ -615,7 +615,7 @@ def test_wrong_calls(F):
             )
         net = c.cond(x, lambda: x * 1, lambda: x * 2)
         with pytest.raises(mx.MXNetError, match=r"shape \(2, 2\); expected one number"):
-            net.bind(mx.cpu(), {"x": nd.ones((2, 2))}).forward()[0].asnumpy()
+            net.bind(mx.current_context(), {"x": nd.ones((2, 2))}).forward()[0].asnumpy()
 
 
 @pytest.mark.parametrize("engine", ["ThreadedEngine", "NaiveEngine"])
@@ -628,7 +628,7 @@ def test_many_loops_on_one_worker(engine):
             return sym.contrib.foreach(lambda b, t: (b * 2, t + b), a, s)[0], s + 1
         net = sym.Group([sym.contrib.foreach(outer, x, sym.Variable(f"s{i}"))[0] for i in range(20)])
         arrays = {"x": nd.ones((6, 5, 1)), **{f"s{i}": nd.zeros(1) for i in range(20)}}
-        executor = net.bind(mx.cpu(), arrays, {k: nd.zeros(v.shape) for k, v in arrays.items()})
+        executor = net.bind(mx.current_context(), arrays, {k: nd.zeros(v.shape) for k, v in arrays.items()})
         for _ in range(3):
             outputs = executor.forward(is_train=True)
             executor.backward([nd.ones(o.shape) for o in outputs])
@@ -664,11 +664,11 @@ def test_states_that_take_no_part():
         out, after = sym.contrib.foreach(body, sym.Variable("d"), states)
         group = sym.Group([out, *after])
         assert group.list_arguments() == ["d", "s", "t"]
-        results = group.bind(mx.cpu(), arrays).forward()
+        results = group.bind(mx.current_context(), arrays).forward()
         assert [result.asnumpy().tolist() for result in results] == expected
         out, after = nd.contrib.foreach(body, data, [arrays["s"], arrays["t"]])
         assert [result.asnumpy().tolist() for result in (out, *after)] == expected
     i, unread = sym.Variable("i"), sym.Variable("u")
     out, after = sym.contrib.while_loop(lambda i, u: i < 3, lambda i, u: (i, [i + 1, i * 2]), [i, unread], 4)
-    results = sym.Group([out, *after]).bind(mx.cpu(), {"i": nd.array([1]), "u": nd.array([9])}).forward()
+    results = sym.Group([out, *after]).bind(mx.current_context(), {"i": nd.array([1]), "u": nd.array([9])}).forward()
     assert results[1].asscalar() == 3 and results[2].asscalar() == 4

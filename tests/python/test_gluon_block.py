@@ -109,7 +109,7 @@ def test_deferred_initialisation():
     with pytest.raises(RuntimeError, match=f"'{weight.name}' has not been initialized"):
         net(nd.ones((2, 3)))
     net.initialize()
-    assert weight.shape == (4, 0) and weight.list_ctx() == [mx.cpu()]
+    assert weight.shape == (4, 0) and weight.list_ctx() == [mx.current_context()]
     with pytest.raises(gluon.DeferredInitializationError, match=weight.name):
         weight.data()
     weight.set_data(nd.full((4, 3), 2))  # kept until the rest is known
@@ -402,7 +402,7 @@ def test_parameters_by_place(tmp_path, deduplicate):
             other.initialize()
             other.hybridize()
             other(x)
-        other.load_parameters(path)
+        other.load_parameters(path, ctx=mx.current_context())
         assert (other(x).asnumpy() == expected).all()
 
 
@@ -417,14 +417,14 @@ def test_files_that_do_not_fit(tmp_path):
     with pytest.raises(
         ValueError, match=r"has nothing for Parameter '4.weight' \(extra_weight\) of block 'longer'"
     ):
-        longer.load_parameters(path)
-    longer.load_parameters(path, allow_missing=True)
+        longer.load_parameters(path, ctx=mx.current_context())
+    longer.load_parameters(path, ctx=mx.current_context(), allow_missing=True)
     shorter = mlp(prefix="shorter_")[:2]
     with pytest.raises(
         ValueError, match="has '3.weight', which is none of the parameters .* of block 'shorter'"
     ):
-        shorter.load_parameters(path)
-    shorter.load_parameters(path, ignore_extra=True)
+        shorter.load_parameters(path, ctx=mx.current_context())
+    shorter.load_parameters(path, ctx=mx.current_context(), ignore_extra=True)
     wider = nn.HybridSequential()
     wider.add(nn.Dense(5), nn.BatchNorm(), nn.Dropout(0.5), nn.Dense(2))
     with pytest.raises(
@@ -432,15 +432,15 @@ def test_files_that_do_not_fit(tmp_path):
         match=r"'0.weight' \(dense\d_weight\) of block 'hybridsequential\d' has shape \(5, 0\); its values in file "
         r"'.*net.params' have shape \(4, 3\)",
     ):
-        wider.load_parameters(path)
+        wider.load_parameters(path, ctx=mx.current_context())
     net.cast("float64")
     with pytest.raises(
         ValueError, match=r"of block 'net' has type float64; .*net.params' have.*cast_dtype=True"
     ):
-        net.load_parameters(path)
-    net.load_parameters(path, cast_dtype=True)
+        net.load_parameters(path, ctx=mx.current_context())
+    net.load_parameters(path, ctx=mx.current_context(), cast_dtype=True)
     assert net[0].weight.data().dtype == np.float64
-    net.load_parameters(path, cast_dtype=True, dtype_source="saved")
+    net.load_parameters(path, ctx=mx.current_context(), cast_dtype=True, dtype_source="saved")
     assert net[0].weight.data().dtype == np.float32
     with pytest.raises(OSError, match="no_such"):
         net.load_parameters(str(tmp_path / "no_such"))
@@ -483,7 +483,7 @@ def test_shared_parameters_are_saved_under_the_last_name(tmp_path):
     net.initialize()
     net.save_parameters(path, deduplicate=True)
     assert list(nd.load(path)) == ["1.weight", "1.bias", "2.weight", "2.bias"]  # as MXNet
-    net.load_parameters(path)
+    net.load_parameters(path, ctx=mx.current_context())
 
 
 def test_files_of_blocks_without_parameters(tmp_path):
@@ -491,7 +491,7 @@ def test_files_of_blocks_without_parameters(tmp_path):
     net = nn.Dropout(0.5)
     net.save_parameters(path)
     assert nd.load(path) in ([], {})
-    net.load_parameters(path)
+    net.load_parameters(path, ctx=mx.current_context())
     net.collect_params().load(path)
     with pytest.raises(ValueError, match="has nothing for Parameter 'dense0_weight'; it has nothing"):
         nn.Dense(1).load_parameters(path)
@@ -506,7 +506,7 @@ def test_older_forms(tmp_path):
         net.save_params(path)
     assert "dense0_weight" in nd.load(path)
     other = mlp(prefix="net_")
-    other.load_parameters(path)
+    other.load_parameters(path, ctx=mx.current_context())
     assert (other[0].weight.data() == net[0].weight.data()).asnumpy().all()
     net.collect_params().save(path)
     assert "net_dense0_weight" in nd.load(path)
@@ -524,7 +524,7 @@ def test_a_tree_of_blocks_is_saved_and_compared(tmp_path):
     net.save(str(tmp_path / "net"))
     other = mlp()
     other.load(str(tmp_path / "net"))
-    assert (other[3].weight.data() == net[3].weight.data()).asnumpy().all()
+    assert (other[3].weight.data().asnumpy() == net[3].weight.data().asnumpy()).all()
     with pytest.raises(ValueError, match="another network"):
         nn.Dense(2).load(str(tmp_path / "net"))
 
@@ -540,11 +540,13 @@ def test_export_and_import(tmp_path):
     expected = net(x).asnumpy()
     assert net.export(path, epoch=7) == (path + "-symbol.json", path + "-0007.params")
     assert {"arg:net_dense0_weight", "aux:net_batchnorm0_running_mean"} <= set(nd.load(path + "-0007.params"))
-    block = gluon.SymbolBlock.imports(path + "-symbol.json", ["data"], path + "-0007.params")
+    ctx = mx.current_context()
+    block = gluon.SymbolBlock.imports(path + "-symbol.json", ["data"], path + "-0007.params", ctx=ctx)
     assert (block(x).asnumpy() == expected).all()
     # a module reads them, too
     symbol, arguments, states = mx.model.load_checkpoint(path, 7)
-    run = symbol.bind(mx.cpu(), {"data": x, **arguments}, aux_states=states)
+    arguments, states = ({k: v.as_in_context(ctx) for k, v in part.items()} for part in (arguments, states))
+    run = symbol.bind(ctx, {"data": x, **arguments}, aux_states=states)
     assert (run.forward()[0].asnumpy() == expected).all()
 
 

@@ -223,7 +223,7 @@ def test_files_of_a_single_layer_may_have_its_own_names(tmp_path):
     layer.collect_params().save(str(tmp_path / "own.params"), strip_prefix=layer.prefix)
     assert "l1_h2h_bias" in mx.nd.load(str(tmp_path / "own.params"))
     other = rnn.GRU(4, 2)
-    other.load_parameters(str(tmp_path / "own.params"))
+    other.load_parameters(str(tmp_path / "own.params"), ctx=mx.current_context())
     data = drawn(STEPS, BATCH, 3)
     np.testing.assert_array_equal(layer(data).asnumpy(), other(data).asnumpy())
     wide = rnn.GRU(4, 2, input_size=5)
@@ -240,9 +240,8 @@ def test_exported_layers_load_as_a_symbol_block(tmp_path):
     data = drawn(STEPS, BATCH, FEATURES)
     want = net(data).asnumpy()
     net.export(str(tmp_path / "net"))
-    block = mx.gluon.SymbolBlock.imports(
-        str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
-    )
+    symbol, parameters = str(tmp_path / "net-symbol.json"), str(tmp_path / "net-0000.params")
+    block = mx.gluon.SymbolBlock.imports(symbol, ["data"], parameters, ctx=mx.current_context())
     np.testing.assert_allclose(block(data).asnumpy(), want, rtol=1e-5, atol=1e-6)
 
 

@@ -194,7 +194,7 @@ def test_parameters_of_rows(tmp_path):
     net.save_parameters(str(tmp_path / "rows"))
     assert nd.load(str(tmp_path / "rows"))["weight"].stype == "row_sparse"  # as MXNet saves it
     other = Linear(prefix="other_")
-    other.load_parameters(str(tmp_path / "rows"))
+    other.load_parameters(str(tmp_path / "rows"), ctx=mx.current_context())
     gluon.Trainer(other.collect_params(), "sgd")
     assert other.weight.row_sparse_data(everything).asnumpy()[:, 0].tolist() == rows.tolist()
     with pytest.raises(ValueError, match="stype of Parameter 'w' is 'csr'"):

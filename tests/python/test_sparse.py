@@ -532,7 +532,7 @@ def test_sparse_auxiliary_states_are_made_dense():
     mean = nd.sparse.row_sparse_array(([1.0, 2.0], [0, 2]), shape=(3,))
     arguments = {"data": nd.ones((2, 3)), "bn_gamma": nd.ones(3), "bn_beta": nd.zeros(3)}
     states = {"bn_moving_mean": mean, "bn_moving_var": nd.ones(3)}
-    bound = net.bind(mx.cpu(), arguments, aux_states=states)
+    bound = net.bind(mx.current_context(), arguments, aux_states=states)
     assert [state.stype for state in bound.aux_arrays] == ["default"] * 2
     assert np.allclose(bound.forward()[0].asnumpy(), [[0, 1, -1]] * 2, atol=1e-2)
     assert bound.aux_dict["bn_moving_mean"].asnumpy().tolist() == [1, 0, 2]

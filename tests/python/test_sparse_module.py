@@ -37,7 +37,7 @@ def machine(factors=3, features=8, stype="row_sparse"):
 def test_storage_types_follow(build, shapes, expected):
     x, w = sym.Variable("x", stype="csr"), sym.Variable("w")
     for net, stypes in ((build(x, w), None), (build(sym.Variable("x"), w), {"x": "csr"})):
-        executor = net.simple_bind(mx.cpu(), stype_dict=stypes, **shapes)
+        executor = net.simple_bind(mx.current_context(), stype_dict=stypes, **shapes)
         assert executor.arg_dict["x"].stype == "csr" and executor.arg_dict["w"].stype == "default"
         assert executor.grad_dict["x"].stype == "default"
         assert (executor.grad_dict["w"].stype, executor.outputs[0].stype) == expected
@@ -45,7 +45,7 @@ def test_storage_types_follow(build, shapes, expected):
         w_values = csr_values(1, shapes["w"])
         executor.forward(is_train=True, x=nd.array(x_values), w=nd.array(w_values))
         executor.backward(nd.ones(executor.outputs[0].shape))
-        dense = build(sym.Variable("x"), w).simple_bind(mx.cpu(), **shapes)
+        dense = build(sym.Variable("x"), w).simple_bind(mx.current_context(), **shapes)
         dense.forward(is_train=True, x=nd.array(x_values), w=nd.array(w_values))
         dense.backward(nd.ones(dense.outputs[0].shape))
         for got, want in (
@@ -59,7 +59,7 @@ def test_storage_types_follow(build, shapes, expected):
 @pytest.mark.parametrize("sparse_grad", [True, False])
 def test_embedding(sparse_grad):
     net = sym.Embedding(sym.Variable("ids"), input_dim=9, output_dim=2, sparse_grad=sparse_grad, name="e")
-    executor = net.simple_bind(mx.cpu(), ids=(2, 3), grad_req={"ids": "null", "e_weight": "write"})
+    executor = net.simple_bind(mx.current_context(), ids=(2, 3), grad_req={"ids": "null", "e_weight": "write"})
     gradient = executor.grad_dict["e_weight"]
     assert gradient.stype == ("row_sparse" if sparse_grad else "default")
     for ids in ([[1, 2, 1], [8, 8, 8]], [[0, 0, 0], [3, 0, 0]]):
@@ -74,8 +74,8 @@ def test_embedding(sparse_grad):
 def test_a_factorisation_machine_is_right():
     """The gradients are those of the same machine on dense arrays; only rows of the batch have any."""
     net = machine()
-    executor = net.simple_bind(mx.cpu(), x=(6, 8))
-    dense = machine(stype="default").simple_bind(mx.cpu(), x=(6, 8), stype_dict={"x": "default"})
+    executor = net.simple_bind(mx.current_context(), x=(6, 8))
+    dense = machine(stype="default").simple_bind(mx.current_context(), x=(6, 8), stype_dict={"x": "default"})
     assert {name: array.stype for name, array in executor.grad_dict.items()} == {
         "x": "default",
         "w": "row_sparse",
@@ -101,7 +101,7 @@ def test_a_factorisation_machine_is_right():
 
 def test_only_the_rows_of_a_batch_are_needed():
     """With weights that have the batch's rows alone, outputs and gradients are the same."""
-    executor = machine().simple_bind(mx.cpu(), x=(6, 8), grad_req={"x": "null", "w": "write", "v": "write"})
+    executor = machine().simple_bind(mx.current_context(), x=(6, 8), grad_req={"x": "null", "w": "write", "v": "write"})
     random = np.random.RandomState(1)
     w, v = random.uniform(size=(8, 1)).astype("float32"), random.uniform(size=(8, 3)).astype("float32")
     results = []
@@ -119,12 +119,12 @@ def test_only_the_rows_of_a_batch_are_needed():
 
 
 def test_gradients_that_are_added_up_are_dense():
-    executor = machine().simple_bind(mx.cpu(), x=(6, 8), grad_req="add")
+    executor = machine().simple_bind(mx.current_context(), x=(6, 8), grad_req="add")
     assert executor.grad_dict["w"].stype == "default"
     arguments = dict(executor.arg_dict)
     gradients = {name: nd.sparse.zeros("row_sparse", array.shape) for name, array in arguments.items()}
     with pytest.raises(NotImplementedError, match="'add' needs a dense one"):
-        machine().bind(mx.cpu(), arguments, args_grad=gradients, grad_req="add")
+        machine().bind(mx.current_context(), arguments, args_grad=gradients, grad_req="add")
 
 
 def classifier(features):
