@@ -60,5 +60,9 @@ void kernels_zipfian_cuda(KernelList& list);
 void kernels_hawkes_cuda(KernelList& list);
 void kernels_sketch_cuda(KernelList& list);
 void kernels_histogram_cuda(KernelList& list);
+void kernels_row_update_cuda(KernelList& list);
+void kernels_sparse_dot_cuda(KernelList& list);
+void kernels_sparse_storage_cuda(KernelList& list);
+void kernels_sparse_values_cuda(KernelList& list);
 
 }  // namespace loomix::ops

@@ -61,6 +61,10 @@ void add(loomix::ops::KernelList& list) {
   kernels_hawkes_cuda(list);
   kernels_sketch_cuda(list);
   kernels_histogram_cuda(list);
+  kernels_row_update_cuda(list);
+  kernels_sparse_dot_cuda(list);
+  kernels_sparse_storage_cuda(list);
+  kernels_sparse_values_cuda(list);
 }
 
 }  // namespace

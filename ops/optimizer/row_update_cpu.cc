@@ -7,6 +7,7 @@
 #include "base/inline_vector.h"
 #include "engine/parallel_for.h"
 #include "ops/kernel_choice.h"
+#include "ops/optimizer/row_update.h"
 #include "ops/optimizer/update_params.h"
 #include "ops/scratch_slots.h"
 #include "ops/sparse/sparse.h"
@@ -19,8 +20,6 @@ namespace {
 
 constexpr int64_t kBlockBytes =
     1 << 16;  // of one array: a block of weight, gradient and states stays in the cache
-
-enum : size_t { kWeight = 0, kGrad = 1 };
 
 // Makes a row_sparse array of `rows` rows keep those with these ids, too; new ones are zero.
 void add_rows(Storage& storage, std::span<const int64_t> ids, int64_t rows, int64_t row_bytes) {
@@ -154,26 +153,10 @@ class RowUpdate final : public KernelState {
   KernelChoice dense_;
 };
 
-// Whether the operator updates rows for a weight and states that are all dense, or all row_sparse. It is as in MXNet.
-using Rule = bool (*)(const AttrsBase& attrs, bool sparse_weight);
-
-template <Rule rule>
-Support accepts(const AttrsBase& attrs, const KernelSpec& spec) {
-  if (spec.in_stype(kGrad) != StorageType::row_sparse) return Support::no("the gradient is not row_sparse");
-  const StorageType weight = spec.in_stype(kWeight);
-  if (weight == StorageType::csr) return Support::no("the weight is csr");
-  for (size_t i = kGrad + 1; i < spec.in.size(); ++i) {
-    if (spec.in_stype(i) != weight) return Support::no("weight and states differ in storage type");
-  }
-  if (spec.req[0] == Req::add) return Support::no("it cannot add to its output");
-  if (!rule(attrs, weight == StorageType::row_sparse)) return Support::no("all rows are to be updated");
-  return Support::yes();
-}
-
-template <Rule rule>
+template <RowRule rule>
 void add(OpTable& table, const char* op, const char* name) {
   Kernel kernel{.name = name, .sparse = true, .updates = true};
-  kernel.support = accepts<rule>;
+  kernel.support = updates_rows<rule>;
   kernel.prepare = [](const OpDef& def, const AttrsBase& attrs, const KernelSpec& spec) {
     return Ref<const KernelState>(make_ref<RowUpdate>(def, attrs, spec));
   };
@@ -182,13 +165,6 @@ void add(OpTable& table, const char* op, const char* name) {
   };
   table.add_kernel(op, kernel);
 }
-
-template <class P>
-bool if_lazy(const AttrsBase& attrs, bool) {
-  return attrs.as<P>().lazy_update;
-}
-bool if_sparse(const AttrsBase&, bool sparse_weight) { return sparse_weight; }
-bool always(const AttrsBase&, bool) { return true; }
 
 }  // namespace
 

@@ -82,12 +82,13 @@ inline constexpr int kUpdateThreads = 256;
 inline constexpr int64_t kUpdatesABlock = 4 * kUpdateThreads;
 
 template <class Rule, class A>
-__device__ void update_element(const UpdateItem<Rule, A>& item, const Rule& rule, int64_t i) {
+__device__ void update_element(const UpdateItem<Rule, A>& item, const Rule& rule, int64_t i,
+                               int64_t of_grad) {
   A s[3] = {};
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k) s[k] = item.states[k].get(i);
   const A w = item.weight32 != nullptr ? static_cast<A>(item.weight32[i]) : item.weight.get(i);
-  const A next = rule(w, item.grad.get(i), s);
+  const A next = rule(w, item.grad.get(of_grad), s);
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k) item.states[k].set(i, s[k]);
   if (item.weight32 != nullptr) item.weight32[i] = static_cast<float>(next);
@@ -118,7 +119,7 @@ __global__ void update_weights(UpdateTable<Rule, A, kItems> table, UpdateScalars
   for (int64_t i = static_cast<int64_t>(block - table.first_block[number]) * blockDim.x + threadIdx.x;
        i < item.count; i += step) {
     if (skips) item.out.set(i, item.weight.get(i));
-    else update_element(item, rule, i);
+    else update_element(item, rule, i, i);
   }
 }
 

@@ -7,6 +7,8 @@
 #include "engine/parallel_for.h"
 #include "ops/isa.h"
 #include "ops/linear/dot.h"
+#include "ops/sparse/columns.h"
+#include "ops/sparse/dot.h"
 #include "ops/sparse/loops.h"
 #include "ops/sparse/row_set.h"
 #include "ops/sparse/sparse.h"
@@ -109,35 +111,6 @@ class RowSum {
   std::vector<Accum<T>> sum_;
 };
 
-// The stored values by column instead of by row. Columns are numbered by their places in a set.
-template <class T>
-struct Columns {
-  std::vector<int64_t> starts;
-  std::vector<int64_t> rows;
-  std::vector<T> values;
-
-  template <class PlaceOf>
-  Columns(const CsrView<T>& matrix, int64_t count, PlaceOf&& place_of)
-      : starts(static_cast<size_t>(count) + 1),
-        rows(static_cast<size_t>(matrix.count())),
-        values(static_cast<size_t>(matrix.count())) {
-    std::vector<int64_t> places(rows.size());
-    for (size_t k = 0; k < places.size(); ++k) {
-      places[k] = place_of(matrix.columns[k]);
-      ++starts[static_cast<size_t>(places[k]) + 1];
-    }
-    for (size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
-    std::vector<int64_t> next(starts.begin(), starts.end() - 1);
-    for (int64_t row = 0; row < matrix.rows; ++row) {
-      for (int64_t k = matrix.starts[row]; k < matrix.starts[row + 1]; ++k) {
-        const auto to = static_cast<size_t>(next[static_cast<size_t>(places[static_cast<size_t>(k)])]++);
-        rows[to] = row;
-        values[to] = matrix.values[k];
-      }
-    }
-  }
-};
-
 // y = m . x
 template <class T>
 void multiply(const CsrView<T>& m, const Source<T>& x, T* y, bool add, engine::RunContext& context) {
@@ -203,32 +176,6 @@ void csr_dot(const DotParams& p, const KernelArgs& args) {
 void csr_dot_back(const DotParams& p, const KernelArgs& args) {
   dispatch_floating(args.out[0].dtype, "_backward_dot_rhs",
                     [&]<class T>(Type<T>) { product<T>(args, 1, 0, !p.transpose_a); });
-}
-
-Support multiplies(const KernelSpec& spec, size_t m, size_t x, bool transpose, bool transpose_x) {
-  const StorageType out = spec.out_stype(0);
-  if (spec.in_stype(m) != csr) return Support::no("the matrix is not csr");
-  if (spec.in_stype(x) == csr) return Support::no("both factors are csr");
-  if (transpose_x) return Support::no("the second factor is transposed");
-  if (out != dense && (out != row_sparse || !transpose))
-    return Support::no("only the product of a transposed csr matrix is row_sparse, and none is csr");
-  if (out == row_sparse && spec.req[0] == Req::add)
-    return Support::no("it cannot add to a row_sparse output");
-  return Support::yes();
-}
-
-// What forward_stype asks for, if it asks.
-bool is_asked_for(const DotParams& p, StorageType stype) {
-  return !p.forward_stype || *p.forward_stype == stype;
-}
-
-Support csr_dots(const DotParams& p, const KernelSpec& spec) {
-  if (!is_asked_for(p, spec.out_stype(0))) return Support::no("forward_stype asks for another storage type");
-  return multiplies(spec, 0, 1, p.transpose_a, p.transpose_b);
-}
-
-Support csr_dots_back(const DotParams& p, const KernelSpec& spec) {
-  return multiplies(spec, 1, 0, !p.transpose_a, p.transpose_b);
 }
 
 // y = x . op(m). A csr result has, in each row, the columns in which op(m) stores anything.

@@ -48,6 +48,12 @@ RowsView<T> rows_of(const Storage& storage, const Shape& shape) {
   return {stored_ids(storage), static_cast<T*>(storage.data()), row_size(shape)};
 }
 
+// What is stored, as if it were a dense array.
+inline TensorView stored_values(const Storage& storage, const TensorView& whole) {
+  const int64_t items = storage.stype() == StorageType::csr ? 1 : row_size(whole.shape);
+  return {storage.data(), whole.dtype, Shape{storage.count() * items}};
+}
+
 // A csr matrix.
 template <class T>
 struct CsrView {
@@ -93,12 +99,16 @@ void copy_places(const Storage& from, Storage& to, const Shape& shape, DType dty
 // `to` stores nothing.
 void store_nothing(Storage& to, const Shape& shape, DType dtype);
 
+// The host's kernels of functions of one array that leave the places as they are.
+void kernels_of_stored_values(KernelList& list);
+
 // Adds a kernel for sparse arrays, as KernelList::kernel does for dense ones. Where it is an operator's first one, the executor
 // offers sparse outputs also for inputs that are all dense.
 template <auto Run, auto Accepts>
-void add_sparse(KernelList& table, std::string_view op, const char* name) {
+void add_sparse(KernelList& table, std::string_view op, const char* name,
+                DeviceType device = DeviceType::cpu) {
   using P = typename registration::KernelParams<decltype(Run)>::type;
-  Kernel kernel{.name = name, .sparse = true};
+  Kernel kernel{.name = name, .device = device, .sparse = true};
   kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) {
     registration::call_typed<P, Run>(attrs, args);
   };

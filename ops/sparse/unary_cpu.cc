@@ -14,18 +14,12 @@
 namespace loomix::ops {
 namespace {
 
-// Of what is stored, as if it were a dense array.
-TensorView stored(const Storage& storage, const TensorView& whole) {
-  const int64_t items = storage.stype() == StorageType::csr ? 1 : row_size(whole.shape);
-  return {storage.data(), whole.dtype, Shape{storage.count() * items}};
-}
-
 template <class Fn>
 void each_stored(const KernelArgs& args, Fn&& fn) {
   const Storage& from = input_storage(args, 0);
   Storage& to = output_storage(args, 0);
   copy_places(from, to, args.out[0].shape, args.out[0].dtype);
-  fn(stored(from, args.in[0]), stored(to, args.out[0]));
+  fn(stored_values(from, args.in[0]), stored_values(to, args.out[0]));
 }
 
 // fn(arguments of a kernel for dense arrays)
@@ -70,7 +64,7 @@ bool stays_dense(std::string_view name) {
 }
 
 template <class F, class Gradient>
-void add_unary(OpTable& table, const UnaryOp<F, Gradient>& op) {
+void add_unary(KernelList& table, const UnaryOp<F, Gradient>& op) {
   if (stays_dense(op.name) || !zero_at_zero<F>()) return;
   add_sparse<unary_sparse<unary_code<F>>, unary_keeps>(table, op.name, "unary_sparse_cpu");
 }
@@ -91,7 +85,7 @@ Support scalar_keeps(const P& p, const KernelSpec& spec) {
 }
 
 template <class F, Spread side, class P, class Gradient>
-void add_scalar(OpTable& table, const ScalarOp<F, side, P, Gradient>& op) {
+void add_scalar(KernelList& table, const ScalarOp<F, side, P, Gradient>& op) {
   // With these MXNet's results are dense, whatever the number.
   constexpr bool dense = std::is_same_v<F, fn::Power> || std::is_same_v<F, fn::Mod> ||
                          std::is_same_v<F, fn::Hypot> || !std::is_same_v<P, ScalarParams>;
@@ -117,7 +111,7 @@ Support quadratic_keeps(const QuadraticParams& p, const KernelSpec& spec) { retu
 
 }  // namespace
 
-void kernels_sparse_unary(OpTable& table) {
+void kernels_of_stored_values(KernelList& table) {
   std::apply([&](const auto&... op) { (add_unary(table, op), ...); }, kUnaryOps);
   std::apply([&](const auto&... op) { (add_scalar(table, op), ...); }, kScalarOps);
   add_sparse<scalar_sparse<ScalarParams, binary_code<fn::Add>, Spread::right>, unary_keeps>(
@@ -127,5 +121,7 @@ void kernels_sparse_unary(OpTable& table) {
   add_sparse<clip_sparse, clip_keeps>(table, "clip", "clip_sparse_cpu");
   add_sparse<quadratic_sparse, quadratic_keeps>(table, "_contrib_quadratic", "quadratic_sparse_cpu");
 }
+
+void kernels_sparse_unary(OpTable& table) { kernels_of_stored_values(table); }
 
 }  // namespace loomix::ops

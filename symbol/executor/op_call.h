@@ -59,7 +59,7 @@ class OpCall final : public RefCounted {
   }
   // And that work is the same in each run, with the same memory.
   bool issues_the_same() const noexcept {
-    return only_issues() && random_numbers_ == 0 && scratch_pool_ == nullptr;
+    return only_issues() && random_numbers_ == 0 && scratch_pool_ == nullptr && !choice_.kernel->sparse;
   }
   void run(engine::RunContext& context, ops::RandomStream random) const;
   std::span<const engine::Tag> tags() const noexcept { return tags_.tags(); }

@@ -670,5 +670,9 @@ def test_states_that_take_no_part():
         assert [result.asnumpy().tolist() for result in (out, *after)] == expected
     i, unread = sym.Variable("i"), sym.Variable("u")
     out, after = sym.contrib.while_loop(lambda i, u: i < 3, lambda i, u: (i, [i + 1, i * 2]), [i, unread], 4)
-    results = sym.Group([out, *after]).bind(mx.current_context(), {"i": nd.array([1]), "u": nd.array([9])}).forward()
+    results = (
+        sym.Group([out, *after])
+        .bind(mx.current_context(), {"i": nd.array([1]), "u": nd.array([9])})
+        .forward()
+    )
     assert results[1].asscalar() == 3 and results[2].asscalar() == 4

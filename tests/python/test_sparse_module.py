@@ -59,7 +59,9 @@ def test_storage_types_follow(build, shapes, expected):
 @pytest.mark.parametrize("sparse_grad", [True, False])
 def test_embedding(sparse_grad):
     net = sym.Embedding(sym.Variable("ids"), input_dim=9, output_dim=2, sparse_grad=sparse_grad, name="e")
-    executor = net.simple_bind(mx.current_context(), ids=(2, 3), grad_req={"ids": "null", "e_weight": "write"})
+    executor = net.simple_bind(
+        mx.current_context(), ids=(2, 3), grad_req={"ids": "null", "e_weight": "write"}
+    )
     gradient = executor.grad_dict["e_weight"]
     assert gradient.stype == ("row_sparse" if sparse_grad else "default")
     for ids in ([[1, 2, 1], [8, 8, 8]], [[0, 0, 0], [3, 0, 0]]):
@@ -101,7 +103,9 @@ def test_a_factorisation_machine_is_right():
 
 def test_only_the_rows_of_a_batch_are_needed():
     """With weights that have the batch's rows alone, outputs and gradients are the same."""
-    executor = machine().simple_bind(mx.current_context(), x=(6, 8), grad_req={"x": "null", "w": "write", "v": "write"})
+    executor = machine().simple_bind(
+        mx.current_context(), x=(6, 8), grad_req={"x": "null", "w": "write", "v": "write"}
+    )
     random = np.random.RandomState(1)
     w, v = random.uniform(size=(8, 1)).astype("float32"), random.uniform(size=(8, 3)).astype("float32")
     results = []
