@@ -8,6 +8,7 @@
 #include "ops/cuda/index.h"
 #include "ops/cuda/stream.h"
 #include "ops/families_cuda.h"
+#include "ops/vision/vision.h"
 
 namespace loomix::ops {
 namespace {
@@ -49,7 +50,7 @@ class ConvCuda final : public KernelState {
   }
 
  private:
-  using Family = ConvFamily<P>;
+  using Family = std::conditional_t<std::is_same_v<P, UpSamplingParams>, P, ConvFamily<P>>;
   static const Family& family(const P& p) { return p; }
   static ConvGeometry geometry(const P& p, std::span<const TensorView> in, std::span<const TensorView> out) {
     return geometry_of(family(p), pass, in, out);
@@ -96,12 +97,18 @@ void add(KernelList& list, const std::string& op, bool is_transposed) {
   list.kernel<bias_cuda<P>, bias_scratch<P>>(backward + "_bias", "convolution_bias_cuda", DeviceType::gpu);
 }
 
+Support is_bilinear(const UpSamplingParams& p, const KernelSpec&) {
+  return p.sample_type == SampleType::bilinear ? Support::yes() : Support::no("it is for bilinear sampling");
+}
+
 }  // namespace
 
 void kernels_conv_cuda(KernelList& list) {
   add<ConvolutionParams>(list, "Convolution", false);
   add<ConvolutionV1Params>(list, "Convolution_v1", false);
   add<DeconvolutionParams>(list, "Deconvolution", true);
+  list.prepared_kernel<UpSamplingParams, ConvCuda<UpSamplingParams, ConvPass::data>, is_bilinear>(
+      "UpSampling", "upsampling_bilinear_cudnn", DeviceType::gpu);
 }
 
 }  // namespace loomix::ops

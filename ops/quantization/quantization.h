@@ -126,14 +126,14 @@ struct QuantizedEmbeddingParams {
 };
 
 // The real number that one step of the type stands for.
-inline double largest_of(DType dtype) {
+constexpr double largest_of(DType dtype) {
   return dtype == DType::int8 ? 127.0 : dtype == DType::uint8 ? 255.0 : 2147483647.0;
 }
 
 struct Range {
   float low = 0, high = 0;
-  float reach() const { return std::max(std::abs(low), std::abs(high)); }
-  double step(DType dtype) const { return reach() / largest_of(dtype); }
+  constexpr float reach() const { return std::max(low < 0 ? -low : low, high < 0 ? -high : high); }
+  constexpr double step(DType dtype) const { return reach() / largest_of(dtype); }
 };
 
 // ValueError unless both ends are numbers, in order.
@@ -164,7 +164,7 @@ Range range_of(const TensorView& data, const char* who);
 
 // The nearest whole number, halves to even, within what the type holds. int8 leaves -128 out: what is symmetric stays so.
 template <class T>
-T to_whole(float value) {
+constexpr T to_whole(float value) {
   static_assert(sizeof(T) == 1);
   constexpr float kMost = std::is_same_v<T, int8_t> ? 127.0f : 255.0f;
   constexpr float kLeast = std::is_same_v<T, int8_t> ? -kMost : 0.0f;
@@ -177,7 +177,7 @@ inline int32_t to_sum(double value) {
   return static_cast<int32_t>(std::nearbyint(std::clamp(value, -2147483647.0, 2147483647.0)));
 }
 // 1 / step; 0 where the range is empty, so that everything becomes 0.
-inline double per_step(double step) { return step > 0 ? 1 / step : 0; }
+constexpr double per_step(double step) { return step > 0 ? 1 / step : 0; }
 
 template <class Fn>
 void dispatch_bytes(DType dtype, Fn&& fn) {
