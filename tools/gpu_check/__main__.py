@@ -4,6 +4,7 @@
 python3 tools/gpu_check --pack                      here: what the machine lacks, into .gpu_check/
 python3 tools/gpu_check --run --minutes 8 --out DIR there: builds the CUDA module, checks, measures
 python3 tools/gpu_check --report DIR                the tables of docs/gpu.md from what it found
+python3 tools/gpu_check --run --here --parts smoke  with the package and the CUDA module that are installed
 
 The machine needs an NVIDIA driver, nvcc, g++, and a Python of the packed version with NumPy and pytest.
 Results are written after each part, so a run that is cut loses nothing. The exit code is not 0 if a result was wrong.
@@ -11,6 +12,7 @@ Results are written after each part, so a run that is cut loses nothing. The exi
 
 import argparse
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -43,7 +45,11 @@ class Findings:
 
 def run(arguments: argparse.Namespace) -> int:
     findings = Findings(arguments.out, arguments.minutes)
-    environment = packing.prepare(ROOT, findings)
+    if arguments.here:
+        environment = dict(os.environ)
+        findings.add("build", {"gpu": packing.gpu_name() or "stand-in"})
+    else:
+        environment = packing.prepare(ROOT, findings)
     wanted = arguments.parts or list(parts.ALL)
     wrong = 0
     for name in wanted:
@@ -66,6 +72,7 @@ def main() -> int:
     what.add_argument("--pack", action="store_true")
     what.add_argument("--run", action="store_true")
     what.add_argument("--report", type=Path, metavar="DIR")
+    parser.add_argument("--here", action="store_true", help="with --run: what is installed here is checked")
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--out", type=Path, default=Path("gpu_check_results"))
     parser.add_argument("--parts", nargs="*", choices=list(parts.ALL), help="only these")

@@ -168,4 +168,7 @@ def by_size(paths: list[Path]) -> list[Path]:
 
 def gpu_name() -> str:
     query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
-    return subprocess.run(query, capture_output=True, text=True).stdout.strip()
+    try:
+        return subprocess.run(query, capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:
+        return ""

@@ -75,6 +75,15 @@ CALLS = {
     "random": lambda nd, c: nd.random.uniform(shape=(100,), ctx=GPU if c is on_gpu else CPU),
     "dropout": lambda nd, c: dropped(nd, c),
     "sgd": lambda nd, c: nd.sgd_update(c(numbers(100)), c(numbers(100)), lr=0.1, wd=0.01),
+    "lazy sgd": lambda nd, c: nd.sgd_update(
+        c(numbers(100, 3)),
+        c(numbers(100, 3) * (np.arange(100) % 7 == 0)[:, None]).tostype("row_sparse"),
+        lr=0.1,
+    ),
+    "csr dot": lambda nd, c: nd.dot(
+        c(numbers(20, 30) * (numbers(20, 30) > 0.7)).tostype("csr"), c(numbers(30, 9))
+    ),
+    "quantize": lambda nd, c: nd.contrib.quantize_v2(c(IMAGES)),
     "upsampling": lambda nd, c: nd.UpSampling(c(IMAGES), scale=2, sample_type="nearest"),
     "sequence mask": lambda nd, c: nd.SequenceMask(
         c(numbers(5, 2, 3)), c(np.array([2.0, 4], "float32")), use_sequence_length=True

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check for machines that have a GPU for minutes (tools/gpu_check), run where the stand-in plays one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import loomix as mx
+import pytest
+
+pytestmark = [
+    pytest.mark.source,
+    pytest.mark.skipif(mx.context.num_gpus() == 0, reason="no GPU, nor a stand-in for one"),
+]
+TOOL = Path(__file__).parents[2] / "tools" / "gpu_check"
+
+
+def check(*arguments, **settings):
+    return subprocess.run(
+        [sys.executable, str(TOOL), *arguments],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_operators_and_training_agree_and_make_a_report(tmp_path):
+    done = check("--run", "--here", "--parts", "smoke", "training", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads((tmp_path / "gpu_check.json").read_text())
+    assert found["smoke"]["wrong"] == 0 and found["smoke"]["ok"] > 40
+    assert len(found["training"]["resnet20"]["gpu"]) == 6
+    report = check("--report", str(tmp_path)).stdout
+    assert (
+        f"| smoke | 0 wrong, {found['smoke']['ok']} right |" in report and "| training | 0 wrong |" in report
+    )
+
+
+def test_what_is_wrong_is_told_and_the_rest_is_checked(tmp_path):
+    done = check(
+        "--run", "--here", "--parts", "smoke", "--out", str(tmp_path), LOOMIX_CUDA_LIBRARY="/none.so"
+    )
+    assert done.returncode == 1
+    found = json.loads((tmp_path / "gpu_check.json").read_text())
+    assert found["smoke"]["ok"] == 0 and "cannot load /none.so" in found["smoke"]["bad"]["unary"]
