@@ -198,7 +198,7 @@ function(loomix_cuda_module)
   endif()
   # In an environment of Python's, NVIDIA's packages lie beside ours.
   set_target_properties(loomix_cuda PROPERTIES BUILD_RPATH "\$ORIGIN"
-    INSTALL_RPATH "\$ORIGIN;\$ORIGIN/../nvidia/cu13/lib;\$ORIGIN/../nvidia/nccl/lib;${CUDAToolkit_LIBRARY_DIR}")
+    INSTALL_RPATH "\$ORIGIN;\$ORIGIN/../nvidia/cu13/lib;\$ORIGIN/../nvidia/cudnn/lib;\$ORIGIN/../nvidia/nccl/lib;${CUDAToolkit_LIBRARY_DIR}")
 endfunction()
 
 # The module loomix_<name> of the sources in folders called <name>, and in others that are named WITH it, loaded on first use:

@@ -162,6 +162,7 @@ DeviceRuntime& Devices::get(Device device) {
   } else {
     const DeviceModule& module = cuda_module(device);
     const int count = module.count();
+    if (count == 0) static_cast<void>(module.open(device, options_));  // says why
     LOOMIX_CHECK(device.id >= 0 && device.id < count, DeviceError,
                  "[engine] there is no {}; CUDA sees {} device(s).", device.to_string(), count);
     runtime = module.open(device, options_);

@@ -354,6 +354,9 @@ int count_devices() {
 }
 
 std::unique_ptr<DeviceRuntime> open_device(Device device, const EngineOptions& options) {
+  int count = 0;
+  const std::string what = "looking for " + device.to_string();
+  check(cudaGetDeviceCount(&count), what.c_str());  // it may be that the driver is missing, or too old
   return std::make_unique<CudaRuntime>(device, options);
 }
 
