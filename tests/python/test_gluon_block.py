@@ -830,20 +830,22 @@ def test_hybrid_calls_from_threads():
     net.initialize()
     net.hybridize()
     expected = {size: net(nd.ones((size, 3))).asnumpy() for size in (1, 2, 3)}
-    failures = []
+    failures, done = [], []
+    ctx = mx.current_context()
 
     def work():
         for i in range(30):
             size = i % 3 + 1
-            if not (net(nd.ones((size, 3))).asnumpy() == expected[size]).all():
+            if not (net(nd.ones((size, 3), ctx=ctx)).asnumpy() == expected[size]).all():
                 failures.append(size)
+        done.append(True)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not failures
+    assert not failures and len(done) == 4
 
 
 def test_hybridized_training_within_a_budget():
