@@ -49,10 +49,7 @@ RowsView<T> rows_of(const Storage& storage, const Shape& shape) {
 }
 
 // What is stored, as if it were a dense array.
-inline TensorView stored_values(const Storage& storage, const TensorView& whole) {
-  const int64_t items = storage.stype() == StorageType::csr ? 1 : row_size(whole.shape);
-  return {storage.data(), whole.dtype, Shape{storage.count() * items}};
-}
+TensorView stored_values(const Storage& storage, const TensorView& whole);
 
 // A csr matrix.
 template <class T>
@@ -102,20 +99,23 @@ void store_nothing(Storage& to, const Shape& shape, DType dtype);
 // The host's kernels of functions of one array that leave the places as they are.
 void kernels_of_stored_values(KernelList& list);
 
+// What add_sparse does for all of them: there are hundreds.
+void add_sparse_kernel(KernelList& table, std::string_view op, const char* name, DeviceType device,
+                       KernelFn run, SupportFn support);
+
 // Adds a kernel for sparse arrays, as KernelList::kernel does for dense ones. Where it is an operator's first one, the executor
 // offers sparse outputs also for inputs that are all dense.
 template <auto Run, auto Accepts>
 void add_sparse(KernelList& table, std::string_view op, const char* name,
                 DeviceType device = DeviceType::cpu) {
   using P = typename registration::KernelParams<decltype(Run)>::type;
-  Kernel kernel{.name = name, .device = device, .sparse = true};
-  kernel.run = [](const AttrsBase& attrs, const KernelArgs& args) {
+  constexpr KernelFn run = [](const AttrsBase& attrs, const KernelArgs& args) {
     registration::call_typed<P, Run>(attrs, args);
   };
-  kernel.support = [](const AttrsBase& attrs, const KernelSpec& spec) {
+  constexpr SupportFn support = [](const AttrsBase& attrs, const KernelSpec& spec) {
     return registration::call_typed<P, Accepts>(attrs, spec);
   };
-  table.add_kernel(op, kernel);
+  add_sparse_kernel(table, op, name, device, run, support);
 }
 
 }  // namespace loomix::ops

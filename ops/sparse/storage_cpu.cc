@@ -26,6 +26,19 @@ std::vector<int64_t> integers_of(const TensorView& view) {
   return numbers;
 }
 
+void add_sparse_kernel(KernelList& table, std::string_view op, const char* name, DeviceType device,
+                       KernelFn run, SupportFn support) {
+  Kernel kernel{.name = name, .device = device, .sparse = true};
+  kernel.run = run;
+  kernel.support = support;
+  table.add_kernel(op, kernel);
+}
+
+TensorView stored_values(const Storage& storage, const TensorView& whole) {
+  const int64_t items = storage.stype() == StorageType::csr ? 1 : row_size(whole.shape);
+  return {storage.data(), whole.dtype, Shape{storage.count() * items}};
+}
+
 void store_nothing(Storage& to, const Shape& shape, DType dtype) {
   const int64_t starts = to.stype() == StorageType::csr ? shape[0] + 1 : 0;
   to.resize_sparse(0, size_of(dtype), starts);

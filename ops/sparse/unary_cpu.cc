@@ -111,7 +111,7 @@ Support quadratic_keeps(const QuadraticParams& p, const KernelSpec& spec) { retu
 
 }  // namespace
 
-[[gnu::noinline]] void kernels_of_stored_values(KernelList& table) {
+void kernels_of_stored_values(KernelList& table) {
   std::apply([&](const auto&... op) { (add_unary(table, op), ...); }, kUnaryOps);
   std::apply([&](const auto&... op) { (add_scalar(table, op), ...); }, kScalarOps);
   add_sparse<scalar_sparse<ScalarParams, binary_code<fn::Add>, Spread::right>, unary_keeps>(
