@@ -53,6 +53,10 @@ void plan_product(const KernelArgs& args, bool with_bias, int64_t* fault) {
                           with_bias ? range_input(args, first + 4) : RangeInput{}, with_bias,
                           args.in[0].dtype, range_output(args), scratch_as<BiasSteps>(args), fault});
 }
+template <class P>
+Support one_range(const P& p, const KernelSpec& spec) {
+  return one_range_each(spec, p.no_bias ? 2 : 3);
+}
 void explain_product(const KernelArgs& args, bool with_bias, const char* who) {
   const size_t first = with_bias ? 3 : 2;
   explain_ranges(args, {first, first + 2}, who);
@@ -459,10 +463,10 @@ void explain_norm(const KernelArgs& args) { explain_ranges(args, {5}, "_contrib_
 }  // namespace
 
 void kernels_quantized_layers_cuda(KernelList& list) {
-  add_checked<quantized_conv_cuda, explain_conv, small_scratch>(list, "_contrib_quantized_conv",
-                                                                "quantized_conv_cuda");
-  add_checked<quantized_fc_cuda, explain_fc, small_scratch>(list, "_contrib_quantized_fully_connected",
-                                                            "quantized_fc_cuda");
+  add_checked<quantized_conv_cuda, explain_conv, small_scratch, one_range<ConvolutionParams>>(
+      list, "_contrib_quantized_conv", "quantized_conv_cuda");
+  add_checked<quantized_fc_cuda, explain_fc, small_scratch, one_range<FullyConnectedParams>>(
+      list, "_contrib_quantized_fully_connected", "quantized_fc_cuda");
   add_checked<quantized_pooling_cuda, explain_pooling>(list, "_contrib_quantized_pooling",
                                                        "quantized_pooling_cuda");
   add_checked<quantized_act_cuda, explain_act>(list, "_contrib_quantized_act", "quantized_act_cuda");

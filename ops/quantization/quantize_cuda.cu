@@ -59,6 +59,7 @@ size_t found_scratch(const P& p, const KernelSpec& spec) {
   return p.is_calibrated() ? kFoldOffset : kFoldOffset + plan_of(spec.in[0]).scratch_bytes(sizeof(Extent));
 }
 size_t given_scratch(const KernelSpec&) { return kFoldOffset; }
+Support one_range(const KernelSpec& spec) { return one_range_each(spec, 1); }
 
 // The extent of the data, on the device.
 template <class T>
@@ -223,13 +224,14 @@ void explain_requantize(const KernelArgs& args) { explain_ranges(args, {1}, "_co
 }  // namespace
 
 void kernels_quantize_cuda(KernelList& list) {
-  add_checked<quantize_cuda, explain_quantize, given_scratch>(list, "_contrib_quantize", "quantize_cuda");
+  add_checked<quantize_cuda, explain_quantize, given_scratch, one_range>(list, "_contrib_quantize",
+                                                                         "quantize_cuda");
   add_checked<quantize_v2_cuda, explain_quantize_v2, found_scratch<QuantizeV2Params>>(
       list, "_contrib_quantize_v2", "quantize_v2_cuda");
   add_checked<quantize_asym_cuda, explain_quantize_asym, found_scratch<QuantizeAsymParams>>(
       list, "_contrib_quantize_asym", "quantize_asym_cuda");
-  add_checked<dequantize_cuda, explain_dequantize, given_scratch>(list, "_contrib_dequantize",
-                                                                  "dequantize_cuda");
+  add_checked<dequantize_cuda, explain_dequantize, given_scratch, one_range>(list, "_contrib_dequantize",
+                                                                             "dequantize_cuda");
   add_checked<requantize_cuda, explain_requantize, found_scratch<QuantizeV2Params>>(
       list, "_contrib_requantize", "requantize_cuda");
 }

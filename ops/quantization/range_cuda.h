@@ -44,6 +44,14 @@ inline void explain_ranges(const ops::KernelArgs& args, std::initializer_list<si
   }
 }
 
+// Whether the inputs from `first` on, which are ranges, are of whole arrays.
+inline ops::Support one_range_each(const ops::KernelSpec& spec, size_t first) {
+  for (size_t i = first; i < spec.in.size(); ++i) {
+    if (spec.in[i].size() != 1) return ops::Support::no("rows have a range each");
+  }
+  return ops::Support::yes();
+}
+
 template <class Fn>
 __global__ void once_kernel(Fn fn) {
   fn();

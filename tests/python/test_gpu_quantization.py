@@ -120,15 +120,29 @@ CASES = {
 }
 
 
+def ranges(count):
+    return [-np.abs(drawn(count)), np.abs(drawn(count)) + 0.1]
+
+
+CASES_OF_THE_HOST = {  # where each row has a range
+    "quantize": ("quantize", [drawn(3, 5), *ranges(3)], {"out_type": "int8"}),
+    "fully connected": (
+        "quantized_fully_connected",
+        [drawn(2, 7, dtype="uint8"), drawn(4, 7, dtype="int8"), *PRODUCT[:2], *ranges(4)],
+        {"num_hidden": 4, "no_bias": True},
+    ),
+}
+
+
 def results(ctx, op, inputs, attributes):
     arrays = [nd.array(x, ctx=ctx, dtype=x.dtype) for x in inputs]
     made = getattr(nd.contrib, op)(*arrays, **attributes)
     return [x.asnumpy() for x in (made if isinstance(made, list) else [made])]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_numbers_are_those_of_the_host(name):
-    for got, want in zip(results(mx.gpu(0), *CASES[name]), results(mx.cpu(), *CASES[name]), strict=True):
+@pytest.mark.parametrize("case", [*CASES.values(), *CASES_OF_THE_HOST.values()], ids=lambda case: case[0])
+def test_numbers_are_those_of_the_host(case):
+    for got, want in zip(results(mx.gpu(0), *case), results(mx.cpu(), *case), strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got, want)
 
