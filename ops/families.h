@@ -28,7 +28,7 @@ Registrar register_sampler, register_unfold, register_correlation, register_roi,
 Registrar register_box, register_multibox, register_proposal, register_sparse, register_graph;
 Registrar register_graph_sample, register_blocked, register_blocked_conv, register_blocked_lrn;
 Registrar register_fused, register_quantize, register_quantized_layers, register_packed;
-Registrar register_packed_products;
+Registrar register_packed_products, register_low_bit;
 
 // CPU kernels. Those of a file are registered at its end, or in the family's `kernels_cpu.cc` where several files have kernels
 // for one operator. The fastest come first.
@@ -48,7 +48,7 @@ Registrar kernels_multibox, kernels_proposal, kernels_sparse_storage, kernels_sp
 Registrar kernels_sparse_binary, kernels_sparse_dot, kernels_sparse_embedding, kernels_sparse_reduce;
 Registrar kernels_sparse_rows, kernels_sparse_graph, kernels_graph_sample, kernels_blocked, kernels_fused;
 Registrar kernels_blocked_lrn, kernels_quantize, kernels_quantized_layers, kernels_quantized_rnn;
-Registrar kernels_packed;
+Registrar kernels_packed, kernels_low_bit, kernels_low_bit_rnn;
 
 // Kernels of the operators that gradients build with, which libloomix_predict.so does without.
 Registrar gradients_elemwise_cpu, gradients_reduce_cpu, gradients_shape_move, gradients_shape_slice;

@@ -28,7 +28,7 @@ void register_for_prediction(OpTable& table) {
       register_sampler, register_unfold, register_correlation, register_roi, register_deformable_roi,
       register_box, register_multibox, register_proposal, register_sparse, register_graph,
       register_graph_sample, register_blocked, register_blocked_conv, register_blocked_lrn, register_quantize,
-      register_quantized_layers, register_packed, register_packed_products, register_fused);
+      register_quantized_layers, register_packed, register_packed_products, register_low_bit, register_fused);
   run(kernels_elemwise_cpu, kernels_reduce_cpu, kernels_shape_move, kernels_shape_slice, kernels_shape_join,
       kernels_init, kernels_index, kernels_boolean_mask, kernels_ordering, kernels_random, kernels_zipfian,
       kernels_pdf_cpu, kernels_linear_cpu, kernels_conv_cpu, kernels_deformable, kernels_pool_max,
@@ -42,7 +42,8 @@ void register_for_prediction(OpTable& table) {
       kernels_multibox, kernels_proposal, kernels_sparse_storage, kernels_sparse_unary, kernels_sparse_binary,
       kernels_sparse_dot, kernels_sparse_embedding, kernels_sparse_reduce, kernels_sparse_rows,
       kernels_sparse_graph, kernels_graph_sample, kernels_blocked, kernels_blocked_lrn, kernels_quantize,
-      kernels_quantized_dnnl, kernels_quantized_layers, kernels_quantized_rnn, kernels_packed, kernels_fused);
+      kernels_quantized_dnnl, kernels_quantized_layers, kernels_quantized_rnn, kernels_packed,
+      kernels_low_bit, kernels_low_bit_rnn, kernels_fused);
 }
 
 void refuse_gradients(OpTable& table) {

@@ -36,6 +36,7 @@ WITHOUT_FORM = {
     "_random_pdf_exponential", "_random_pdf_gamma", "_random_pdf_generalized_negative_binomial",
     "_random_pdf_negative_binomial", "_random_pdf_normal", "_random_pdf_poisson", "_random_pdf_uniform",
     "_scatter_elemwise_div", "_scatter_minus_scalar", "_scatter_plus_scalar", "gamma", "gammaln", "im2col",
+    "_contrib_low_bit_embedding", "_contrib_low_bit_fully_connected", "_contrib_low_bit_rnn",
     "khatri_rao", "_npi_arctan2", "_npi_bitwise_and", "_npi_bitwise_or",
     "_npi_bitwise_xor", "_npi_bitwise_left_shift", "_npi_bitwise_right_shift", "_npi_copysign", "_npi_gcd", "_npi_lcm",
 }  # fmt: skip

@@ -498,6 +498,46 @@ def interleaved_matmul_selfatt_valatt(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def low_bit_embedding(
+    data: NDArray,
+    weight: NDArray,
+    scale: NDArray,
+    input_dim: int,
+    output_dim: int,
+    bits: int = 8,
+    group_size: int = 0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def low_bit_fully_connected(
+    data: NDArray,
+    weight: NDArray | None = None,
+    scale: NDArray | None = None,
+    bias: NDArray | None = None,
+    num_hidden: int | None = None,
+    no_bias: bool = False,
+    flatten: bool = True,
+    bits: int = 8,
+    group_size: int = 0,
+    dynamic: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def low_bit_rnn(
+    data: NDArray,
+    weight: NDArray | None = None,
+    scale: NDArray | None = None,
+    bias: NDArray | None = None,
+    state: NDArray | None = None,
+    state_cell: NDArray | None = None,
+    state_size: int | None = None,
+    num_layers: int | None = None,
+    bidirectional: bool = False,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] | None = None,
+    state_outputs: bool = False,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray | Any: ...
 def quadratic(
     data: NDArray,
     a: float = 0.0,

@@ -195,6 +195,11 @@ inline const char* to_text(ContribDequantizeOutType value) {
   static constexpr const char* kTexts[] = {"float32"};
   return kTexts[static_cast<int>(value)];
 }
+enum class ContribLowBitRnnMode { kGru, kLstm, kRnn_relu, kRnn_tanh };
+inline const char* to_text(ContribLowBitRnnMode value) {
+  static constexpr const char* kTexts[] = {"gru", "lstm", "rnn_relu", "rnn_tanh"};
+  return kTexts[static_cast<int>(value)];
+}
 enum class ContribQuantizeOutType { kInt8, kUint8 };
 inline const char* to_text(ContribQuantizeOutType value) {
   static constexpr const char* kTexts[] = {"int8", "uint8"};
@@ -3026,6 +3031,75 @@ inline Symbol interleaved_matmul_selfatt_valatt(const std::string& symbol_name, 
 }
 inline Symbol interleaved_matmul_selfatt_valatt(const Symbol& queries_keys_values, const Symbol& attention, int heads) {
   return contrib::interleaved_matmul_selfatt_valatt(std::string(), queries_keys_values, attention, heads);
+}
+// Embedding with a weight of 8 or 4 bits, which lies as that of `low_bit_fully_connected` does.
+inline Symbol low_bit_embedding(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, int input_dim, int output_dim, int bits = 8, int64_t group_size = 0) {
+  return detail::Composed("_contrib_low_bit_embedding").input("data", data).input("weight", weight).input("scale", scale).set("input_dim", input_dim).set("output_dim", output_dim).set("bits", bits, 8).set("group_size", group_size, 0).make(symbol_name);
+}
+inline Symbol low_bit_embedding(const Symbol& data, const Symbol& weight, const Symbol& scale, int input_dim, int output_dim, int bits = 8, int64_t group_size = 0) {
+  return contrib::low_bit_embedding(std::string(), data, weight, scale, input_dim, output_dim, bits, group_size);
+}
+// FullyConnected with a weight of 8 or 4 bits.
+inline Symbol low_bit_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
+  return detail::Composed("_contrib_low_bit_fully_connected").input("data", data).input("weight", weight).input("scale", scale).input("bias", bias).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).set("bits", bits, 8).set("group_size", group_size, 0).set("dynamic", dynamic, false).make(symbol_name);
+}
+inline Symbol low_bit_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
+  return contrib::low_bit_fully_connected(std::string(), data, weight, scale, bias, num_hidden, no_bias, flatten, bits, group_size, dynamic);
+}
+inline Symbol low_bit_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
+  return detail::Composed("_contrib_low_bit_fully_connected").input("data", data).input("weight", weight).input("scale", scale).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).set("bits", bits, 8).set("group_size", group_size, 0).set("dynamic", dynamic, false).make(symbol_name);
+}
+inline Symbol low_bit_fully_connected(const Symbol& data, const Symbol& weight, const Symbol& scale, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
+  return contrib::low_bit_fully_connected(std::string(), data, weight, scale, num_hidden, no_bias, flatten, bits, group_size, dynamic);
+}
+inline Symbol low_bit_fully_connected(const std::string& symbol_name, const Symbol& data, const Symbol& weight, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
+  return detail::Composed("_contrib_low_bit_fully_connected").input("data", data).input("weight", weight).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).set("bits", bits, 8).set("group_size", group_size, 0).set("dynamic", dynamic, false).make(symbol_name);
+}
+inline Symbol low_bit_fully_connected(const Symbol& data, const Symbol& weight, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
+  return contrib::low_bit_fully_connected(std::string(), data, weight, num_hidden, no_bias, flatten, bits, group_size, dynamic);
+}
+inline Symbol low_bit_fully_connected(const std::string& symbol_name, const Symbol& data, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
+  return detail::Composed("_contrib_low_bit_fully_connected").input("data", data).set("num_hidden", num_hidden).set("no_bias", no_bias, false).set("flatten", flatten, true).set("bits", bits, 8).set("group_size", group_size, 0).set("dynamic", dynamic, false).make(symbol_name);
+}
+inline Symbol low_bit_fully_connected(const Symbol& data, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
+  return contrib::low_bit_fully_connected(std::string(), data, num_hidden, no_bias, flatten, bits, group_size, dynamic);
+}
+// RNN in prediction with weights of 8 bits: the matrices of RNN's parameters as int8, a scale for each of their rows, and its biases.
+inline Symbol low_bit_rnn(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, const Symbol& state, const Symbol& state_cell, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return detail::Composed("_contrib_low_bit_rnn").input("data", data).input("weight", weight).input("scale", scale).input("bias", bias).input("state", state).input("state_cell", state_cell).set("state_size", state_size).set("num_layers", num_layers).set("mode", mode).set("bidirectional", bidirectional, false).set("state_outputs", state_outputs, false).make(symbol_name);
+}
+inline Symbol low_bit_rnn(const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, const Symbol& state, const Symbol& state_cell, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return contrib::low_bit_rnn(std::string(), data, weight, scale, bias, state, state_cell, state_size, num_layers, mode, bidirectional, state_outputs);
+}
+inline Symbol low_bit_rnn(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, const Symbol& state, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return detail::Composed("_contrib_low_bit_rnn").input("data", data).input("weight", weight).input("scale", scale).input("bias", bias).input("state", state).set("state_size", state_size).set("num_layers", num_layers).set("mode", mode).set("bidirectional", bidirectional, false).set("state_outputs", state_outputs, false).make(symbol_name);
+}
+inline Symbol low_bit_rnn(const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, const Symbol& state, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return contrib::low_bit_rnn(std::string(), data, weight, scale, bias, state, state_size, num_layers, mode, bidirectional, state_outputs);
+}
+inline Symbol low_bit_rnn(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return detail::Composed("_contrib_low_bit_rnn").input("data", data).input("weight", weight).input("scale", scale).input("bias", bias).set("state_size", state_size).set("num_layers", num_layers).set("mode", mode).set("bidirectional", bidirectional, false).set("state_outputs", state_outputs, false).make(symbol_name);
+}
+inline Symbol low_bit_rnn(const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return contrib::low_bit_rnn(std::string(), data, weight, scale, bias, state_size, num_layers, mode, bidirectional, state_outputs);
+}
+inline Symbol low_bit_rnn(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return detail::Composed("_contrib_low_bit_rnn").input("data", data).input("weight", weight).input("scale", scale).set("state_size", state_size).set("num_layers", num_layers).set("mode", mode).set("bidirectional", bidirectional, false).set("state_outputs", state_outputs, false).make(symbol_name);
+}
+inline Symbol low_bit_rnn(const Symbol& data, const Symbol& weight, const Symbol& scale, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return contrib::low_bit_rnn(std::string(), data, weight, scale, state_size, num_layers, mode, bidirectional, state_outputs);
+}
+inline Symbol low_bit_rnn(const std::string& symbol_name, const Symbol& data, const Symbol& weight, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return detail::Composed("_contrib_low_bit_rnn").input("data", data).input("weight", weight).set("state_size", state_size).set("num_layers", num_layers).set("mode", mode).set("bidirectional", bidirectional, false).set("state_outputs", state_outputs, false).make(symbol_name);
+}
+inline Symbol low_bit_rnn(const Symbol& data, const Symbol& weight, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return contrib::low_bit_rnn(std::string(), data, weight, state_size, num_layers, mode, bidirectional, state_outputs);
+}
+inline Symbol low_bit_rnn(const std::string& symbol_name, const Symbol& data, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return detail::Composed("_contrib_low_bit_rnn").input("data", data).set("state_size", state_size).set("num_layers", num_layers).set("mode", mode).set("bidirectional", bidirectional, false).set("state_outputs", state_outputs, false).make(symbol_name);
+}
+inline Symbol low_bit_rnn(const Symbol& data, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {
+  return contrib::low_bit_rnn(std::string(), data, state_size, num_layers, mode, bidirectional, state_outputs);
 }
 // a data^2 + b data + c.
 inline Symbol quadratic(const std::string& symbol_name, const Symbol& data, mx_float a = 0.0f, mx_float b = 0.0f, mx_float c = 0.0f) {

@@ -2445,6 +2445,39 @@ struct ContribInterleavedMatmulSelfattValattParams {
 inline Array interleaved_matmul_selfatt_valatt(const Array& queries_keys_values, const Array& attention, const ContribInterleavedMatmulSelfattValattParams& params = {}) {
   return detail::Call("_contrib_interleaved_matmul_selfatt_valatt").in(queries_keys_values).in(attention).give("heads", params.heads).run();
 }
+// Embedding with a weight of 8 or 4 bits, which lies as that of `low_bit_fully_connected` does.
+struct ContribLowBitEmbeddingParams {
+  std::optional<int64_t> input_dim = {};
+  std::optional<int64_t> output_dim = {};
+  std::optional<int64_t> bits = {};  // 8
+  std::optional<int64_t> group_size = {};  // 0
+};
+inline Array low_bit_embedding(const Array& data, const Array& weight, const Array& scale, const ContribLowBitEmbeddingParams& params = {}) {
+  return detail::Call("_contrib_low_bit_embedding").in(data).in(weight).in(scale).give("input_dim", params.input_dim).give("output_dim", params.output_dim).give("bits", params.bits).give("group_size", params.group_size).run();
+}
+// FullyConnected with a weight of 8 or 4 bits.
+struct ContribLowBitFullyConnectedParams {
+  std::optional<int64_t> num_hidden = {};
+  std::optional<bool> no_bias = {};  // False
+  std::optional<bool> flatten = {};  // True
+  std::optional<int64_t> bits = {};  // 8
+  std::optional<int64_t> group_size = {};  // 0
+  std::optional<bool> dynamic = {};  // False
+};
+inline Array low_bit_fully_connected(const Array& data, const Array& weight = {}, const Array& scale = {}, const Array& bias = {}, const ContribLowBitFullyConnectedParams& params = {}) {
+  return detail::Call("_contrib_low_bit_fully_connected").in(data).in(weight).in(scale).in(bias).give("num_hidden", params.num_hidden).give("no_bias", params.no_bias).give("flatten", params.flatten).give("bits", params.bits).give("group_size", params.group_size).give("dynamic", params.dynamic).run();
+}
+// RNN in prediction with weights of 8 bits: the matrices of RNN's parameters as int8, a scale for each of their rows, and its biases.
+struct ContribLowBitRnnParams {
+  std::optional<int64_t> state_size = {};
+  std::optional<int64_t> num_layers = {};
+  std::optional<bool> bidirectional = {};  // False
+  const char* mode = nullptr;  // gru, lstm, rnn_relu, rnn_tanh
+  std::optional<bool> state_outputs = {};  // False
+};
+inline Arrays low_bit_rnn(const Array& data, const Array& weight = {}, const Array& scale = {}, const Array& bias = {}, const Array& state = {}, const Array& state_cell = {}, const ContribLowBitRnnParams& params = {}) {
+  return detail::Call("_contrib_low_bit_rnn").in(data).in(weight).in(scale).in(bias).in(state).in(state_cell).give("state_size", params.state_size).give("num_layers", params.num_layers).give("bidirectional", params.bidirectional).give("mode", params.mode).give("state_outputs", params.state_outputs).run_all();
+}
 // a data^2 + b data + c.
 struct ContribQuadraticParams {
   std::optional<double> a = {};  // 0.0

@@ -28,6 +28,7 @@ from .ranges import (
     reach_of,
 )
 from .report import LayerReport, QuantizationReport, decibels, louder
+from .weights import quantize_net_weights, quantize_weights
 
 if TYPE_CHECKING:
     from ...gluon import HybridBlock, SymbolBlock
@@ -43,6 +44,8 @@ __all__ = [
     "quantize_model_mkldnn",
     "quantize_net",
     "quantize_net_v2",
+    "quantize_net_weights",
+    "quantize_weights",
 ]
 
 _KEPT = 1 << 16  # values of a layer that its error is measured by
