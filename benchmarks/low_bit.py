@@ -46,20 +46,23 @@ def memory_speed(seconds):
 def layer(size, kind, count):
     """Calls of `count` layers, each with a weight of its own; the bytes that one reads."""
     if kind is None:
-        weights = [(mx.nd.ones((size, size)),) for _ in range(count)]
+        weights = [(mx.nd.full((size, size), 1 / size),) for _ in range(count)]
         operator, attrs = mx.nd.FullyConnected, {}
     else:
         bits, group, dynamic = kind
-        dtype, scale = "int8" if bits == 8 else "uint8", mx.nd.ones((size, size // group if group else 1))
+        dtype, scale = (
+            "int8" if bits == 8 else "uint8",
+            mx.nd.full((size, size // group if group else 1), 1e-5),
+        )
         whole = mx.nd.array(np.full((size, size * bits // 8), 17), dtype=dtype)
         weights = [(whole.copy(), scale.copy()) for _ in range(count)]
         operator = mx.nd.contrib.low_bit_fully_connected
         attrs = {"bits": bits, "group_size": group, "dynamic": dynamic}
 
     def run(data):
-        for weight in weights:
-            out = operator(data, *weight, num_hidden=size, no_bias=True, **attrs)
-        out.wait_to_read()
+        for weight in weights:  # one after the other
+            data = operator(data, *weight, num_hidden=size, no_bias=True, **attrs)
+        data.wait_to_read()
 
     return run, sum(array.size * np.dtype(array.dtype).itemsize for array in weights[0])
 
