@@ -200,11 +200,11 @@ void rounded_product(const RoundedRows& data, const int8_t* weight, const float*
                              data.row_bytes(), std::min(kMostSummed, columns - first), sums - begin, width);
       for (int64_t row = 0; row < data.rows; ++row) {
         float* const to = out + row * hidden + begin;
-        for (int64_t h = 0; h < width; ++h) {
-          const float product =
-              static_cast<float>(sums[row * width + h]) * weight_scales[begin + h] * data.scales[row];
-          to[h] = first == 0 && !add ? product : to[h] + product;
-        }
+        const float scale = data.scales[row];
+        if (first == 0 && !add) std::fill_n(to, width, 0.0f);
+#pragma omp simd
+        for (int64_t h = 0; h < width; ++h)
+          to[h] += static_cast<float>(sums[row * width + h]) * weight_scales[begin + h] * scale;
       }
     }
   });
