@@ -140,7 +140,8 @@ def test_cases(family, opset, tmp_path):
     for case in cases(family):
         values = inputs_of(case)
         symbol = operator(case.op)(*(mx.sym.var(f"x{i}") for i in range(len(values))), **case.attrs)
-        arrays = {f"x{i}": mx.nd.array(value) for i, value in enumerate(values)}
+        types = [case.types.get(i, "float32") for i in range(len(values))]
+        arrays = {f"x{i}": mx.nd.array(value, dtype=types[i]) for i, value in enumerate(values)}
         name = canonical(symbol)
         try:
             check(symbol, arrays, path, opset, case.id, case.op not in OTHERWISE)
