@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <type_traits>
+
 #include "ops/isa.h"
 #include "ops/reduce/reductions.h"
 #include "ops/simd_math.h"
@@ -22,35 +24,61 @@ A fold(A acc, A x, [[maybe_unused]] A origin) {
   else return F::fold(Math{}, acc, x);
 }
 
+// How many vectors of a row are added as they are, before their sum goes to the accumulators: to widen each element costs more
+// than to add it. Three roundings of float32 are below what the result's own rounding makes of long rows.
+template <class F, class T>
+constexpr int kGroup = std::is_same_v<F, fn::Sum>&& std::is_same_v<T, float> ? 8 : 1;
+
+template <int vectors, class T>
+T sum_of_lane(const T* x) {
+  if constexpr (vectors == 1) return *x;
+  else return sum_of_lane<vectors / 2>(x) + sum_of_lane<vectors / 2>(x + vectors / 2 * kLanes);
+}
+
 template <class F, class A>
 void init(void* acc, int64_t count) {
   for (int64_t i = 0; i < count; ++i) static_cast<A*>(acc)[i] = F::init(Math{}, A{});
 }
 
-// Folds some rows, `step` elements apart, into an accumulator each; the vectors of a row are `next` elements apart.
+// Folds some rows, `step` elements apart, into an accumulator each; the groups of vectors of a row are `next` elements apart.
 template <class F, class A, class T, int abreast>
-void rows_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t step, int64_t next = kLanes) {
+void rows_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t step,
+                  int64_t next = kGroup<F, T> * kLanes) {
   A lanes[abreast][kLanes], from[abreast] = {};
   for (int r = 0; r < abreast; ++r) {
     if constexpr (kHasOrigin<F, A>) from[r] = origin[r];
     for (int lane = 0; lane < kLanes; ++lane) lanes[r][lane] = F::init(Math{}, A{});
   }
   int64_t left = count;
-  for (; left >= kLanes; left -= kLanes, x += next) {
+  const auto fold_groups = [&]<int vectors>(std::integral_constant<int, vectors>, int64_t apart) {
+    for (; left >= vectors * kLanes; left -= vectors * kLanes, x += apart) {
 #pragma GCC unroll 4
-    for (int r = 0; r < abreast; ++r) {
+      for (int r = 0; r < abreast; ++r) {
 #pragma omp simd
-      for (int lane = 0; lane < kLanes; ++lane)
-        lanes[r][lane] = fold<F>(lanes[r][lane], static_cast<A>(x[r * step + lane]), from[r]);
+        for (int lane = 0; lane < kLanes; ++lane)
+          lanes[r][lane] =
+              fold<F>(lanes[r][lane], static_cast<A>(sum_of_lane<vectors>(x + r * step + lane)), from[r]);
+      }
     }
+  };
+  constexpr int kVectors = kGroup<F, T>;
+  fold_groups(std::integral_constant<int, kVectors>{}, next);
+  if constexpr (kVectors > 1) {
+    fold_groups(std::integral_constant<int, 4>{}, 4 * kLanes);
+    fold_groups(std::integral_constant<int, 2>{}, 2 * kLanes);
+    fold_groups(std::integral_constant<int, 1>{}, kLanes);
   }
 #pragma GCC unroll 4
   for (int r = 0; r < abreast; ++r) {
     A sum = F::init(Math{}, A{});
     for (int64_t i = 0; i < left; ++i) sum = fold<F>(sum, static_cast<A>(x[r * step + i]), from[r]);
-#pragma GCC unroll 8
-    for (int lane = 0; lane < kLanes; ++lane) sum = F::merge(Math{}, sum, lanes[r][lane]);
-    acc[r] = F::merge(Math{}, acc[r], sum);
+#pragma GCC unroll 3
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
+      for (int lane = 0; lane < half; ++lane)
+        lanes[r][lane] = F::merge(Math{}, lanes[r][lane], lanes[r][lane + half]);
+    }
+    acc[r] = F::merge(Math{}, acc[r], F::merge(Math{}, sum, lanes[r][0]));
   }
 }
 
@@ -61,14 +89,15 @@ void rows(void* totals, const void* data, const void* origins, int64_t count, in
   const A* const origin = static_cast<const A*>(origins);
   const auto origin_of = [&](int64_t row) { return kHasOrigin<F, A> ? origin + row : nullptr; };
   int64_t row = 0;
-  for (; count >= kLongRow && row < rows; ++row) {  // every fourth vector is one of a part's
-    const int64_t part = count / (kAbreast * kLanes) * kLanes, rest = part * kAbreast;
+  for (; count >= kLongRow && row < rows; ++row) {  // every fourth group is one of a part's
+    constexpr int64_t kStep = kGroup<F, T> * kLanes;
+    const int64_t part = count / (kAbreast * kStep) * kStep, rest = part * kAbreast;
     A parts[kAbreast], from[kAbreast] = {};
     for (int i = 0; i < kAbreast; ++i) {
       parts[i] = F::init(Math{}, A{});
       if constexpr (kHasOrigin<F, A>) from[i] = origin[row];
     }
-    rows_abreast<F, A, T, kAbreast>(parts, x + row * step, from, part, kLanes, kAbreast * kLanes);
+    rows_abreast<F, A, T, kAbreast>(parts, x + row * step, from, part, kStep, kAbreast * kStep);
     rows_abreast<F, A, T, 1>(acc + row, x + row * step + rest, origin_of(row), count - rest, 0);
     for (A more : parts) acc[row] = F::merge(Math{}, acc[row], more);
   }

@@ -30,6 +30,7 @@ SEGMENTERS += ("hrnet_w18_small_v1_s", "hrnet_w18_small_v2_s", "hrnet_w48_s")
 # each of five ways to compute senet_154 is 0.6 away from float64.
 DOUBLE = ("senet_154",)
 VIDEOS = ("c3d", "p3d", "r2plus1d", "i3d", "slowfast")
+VIDEO_DATA = ("_kinetics400", "_kinetics700", "_sthsthv2", "_ucf101", "_hmdb51")
 
 
 def settings(name):
@@ -38,6 +39,8 @@ def settings(name):
     if "custom" in name:
         options["classes"] = ["a", "b"]
     if (name.startswith(DETECTORS + SEGMENTERS) or "_pose" in name) and not name.startswith("hrnet"):
+        options["pretrained_base"] = False
+    if name.endswith(VIDEO_DATA) and not name.startswith(("c3d", "r2plus1d", "slowfast")):
         options["pretrained_base"] = False
     if name.startswith("cifar"):
         return options, (1, 3, 32, 32)
@@ -111,7 +114,7 @@ def fill(net):
             value = random.uniform(-0.1, 0.1, param.shape)
         else:
             value = random.normal(0, (2 / max(np.prod(param.shape[1:]), 1)) ** 0.5, param.shape)
-        if "predictor" in key:  # boxes' sizes are its exponential
+        if "predictor" in key or key.startswith("heads."):  # sizes are exponentials, and scores of 1 would be equal
             value /= 10
         if (
             not param.name.endswith(("anchor_", "anchors", "offset", "offsets"))
@@ -136,7 +139,7 @@ def train(name, net, inputs):
 
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
     drawn = np.random.RandomState(3)  # proposals are, and each framework draws its own numbers
-    mx.nd.random.uniform = lambda low, high, shape: mx.nd.array(drawn.uniform(low, high, shape))
+    mx.nd.random.uniform = lambda low, high, shape, **_: mx.nd.array(drawn.uniform(low, high, shape))
     images = training_inputs(name, inputs)
     # What is dropped out is not the same in the two frameworks.
     net.apply(lambda block: setattr(block, "_rate", 0) if type(block).__name__ == "Dropout" else None)
