@@ -114,6 +114,13 @@ void Settings::fields(FieldList<Settings>& f) {
     "Whether operators without a kernel for a GPU run on the host, by copies, with one warning for each; "
     "else they "
     "are errors.");
+  f("conv_algo", &Settings::conv_algo,
+    "The algorithm of convolutions on CPU, where it can compute them: sums for each output (direct), "
+    "products of "
+    "matrices (gemm), or by transforms (winograd, fft); by default what is fastest. The attribute "
+    "`algorithm` says so "
+    "for one of them.")
+      .options({"auto", "direct", "gemm", "winograd", "fft"});
   f("max_cpu_isa", &Settings::max_cpu_isa,
     "The highest level of the processor's instructions that kernels use, oneDNN's included; OpenBLAS, too, "
     "where "

@@ -38,6 +38,7 @@ struct Settings {
   bool tune = false;
   std::string cache_dir;
   bool dnnl = true;
+  std::string conv_algo = "auto";
   std::string cuda_library;
   bool device_fallback = true;
   bool cuda_pool = true;

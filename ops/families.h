@@ -64,6 +64,9 @@ Registrar gradients_sparse_binary, gradients_sparse_dot, gradients_sparse_embedd
 Registrar register_blocked_training, register_blocked_conv_gradients, gradients_blocked_training;
 Registrar register_blocked_lrn_gradient, gradients_blocked_lrn;
 
+// Convolutions by Fourier transforms, which run where they are asked for; before the other kernels of convolutions.
+Registrar kernels_conv_fft;
+
 // Kernels by oneDNN, which the family's other kernels come behind.
 Registrar kernels_linear_dnnl, kernels_bfloat16_dnnl, kernels_quantized_dnnl, kernels_conv_dnnl,
     gradients_conv_dnnl;

@@ -10,9 +10,7 @@ void refuse(const KernelArgs&) {
   detail::throw_error<StateError>("[predict] this library has no gradients; train with the whole of Loomix.");
 }
 
-}  // namespace
-
-void register_for_prediction(OpTable& table) {
+void register_operators(OpTable& table) {
   const auto run = [&](auto*... registrars) { (registrars(table), ...); };
   run(register_unary, register_binary, register_scalar, register_cast, register_select,
       register_elemwise_traits, register_reductions, register_broadcasts, register_histogram, register_cumsum,
@@ -29,6 +27,10 @@ void register_for_prediction(OpTable& table) {
       register_box, register_multibox, register_proposal, register_sparse, register_graph,
       register_graph_sample, register_blocked, register_blocked_conv, register_blocked_lrn, register_quantize,
       register_quantized_layers, register_packed, register_packed_products, register_low_bit, register_fused);
+}
+
+void kernels_for_prediction(OpTable& table) {
+  const auto run = [&](auto*... registrars) { (registrars(table), ...); };
   run(kernels_elemwise_cpu, kernels_reduce_cpu, kernels_shape_move, kernels_shape_slice, kernels_shape_join,
       kernels_init, kernels_index, kernels_boolean_mask, kernels_ordering, kernels_random, kernels_zipfian,
       kernels_pdf_cpu, kernels_linear_cpu, kernels_conv_cpu, kernels_deformable, kernels_pool_max,
@@ -46,6 +48,13 @@ void register_for_prediction(OpTable& table) {
       kernels_low_bit, kernels_low_bit_rnn, kernels_fused);
 }
 
+}  // namespace
+
+void register_for_prediction(OpTable& table) {
+  register_operators(table);
+  kernels_for_prediction(table);
+}
+
 void refuse_gradients(OpTable& table) {
   for (const OpDef& op : table.all()) {
     if (op.kernels.empty()) table.kernel<refuse>(op.name, "none");
@@ -53,7 +62,9 @@ void refuse_gradients(OpTable& table) {
 }
 
 void register_all(OpTable& table) {
-  register_for_prediction(table);
+  register_operators(table);
+  kernels_conv_fft(table);
+  kernels_for_prediction(table);
   const auto run = [&](auto*... registrars) { (registrars(table), ...); };
   run(register_blocked_training, register_blocked_conv_gradients, register_blocked_lrn_gradient,
       gradients_blocked_training, gradients_blocked_lrn);

@@ -394,6 +394,7 @@ std::optional<Params> blocked_params(const ConvolutionParams& p, const KernelSpe
   if (p.kernel.ndim() != 2 || channels_last(p.layout)) return {};
   if (!is_blocked_type(spec.in[0].dtype) || spec.out[0].shape.size() == 0 || spec.in[1].shape.size() == 0)
     return {};
+  if (asked_for(p)) return {};  // plain arrays have kernels for each algorithm
   Params blocked;
   static_cast<ConvolutionParams&>(blocked) = p;
   blocked.image = spec.in[0].shape;

@@ -61,6 +61,7 @@ void multiply(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
 }  // namespace
 
 Support conv_columns_support(const ConvolutionParams& p, const KernelSpec& spec) {
+  if (const Support may = may_run(ConvAlgorithm::gemm, p); !may) return may;
   if (spec.out[0].dtype != DType::float64) return Support::no("it is for float64");
   if (channels_last(p.layout)) return Support::no("it is for channels first");
   if (spec.out[0].size() == 0 || spec.in[0].size() == 0 || spec.in[1].size() == 0)

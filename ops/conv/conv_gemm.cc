@@ -25,6 +25,7 @@ int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }  // whole cach
 }  // namespace
 
 Support convolution_gemm_support(const ConvolutionParams& p, const KernelSpec& spec) {
+  if (const Support may = may_run(ConvAlgorithm::gemm, p); !may) return may;
   if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
   if (channels_last(p.layout)) return Support::no("it is for channels first");
   return Support::yes();

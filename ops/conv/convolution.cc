@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/conv/convolution.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/error.h"
+#include "base/settings.h"
 #include "base/tuple_text.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/conv/deformable.h"
@@ -42,6 +46,38 @@ constexpr Bilinear kV1Ops{"Convolution_v1", "_backward_Convolution_v1_data",
                           "_backward_Convolution_v1_weight", "_backward_Convolution_v1_bias"};
 
 }  // namespace
+
+namespace {
+
+bool has_fft = false;
+
+}  // namespace
+
+void conv_fft_is_there() { has_fft = true; }
+
+std::optional<ConvAlgorithm> asked_for(const ConvolutionParams& p) {
+  if (p.algorithm == ConvAlgorithm::fft && !has_fft) return {};
+  if (p.algorithm) return p.algorithm;
+  constexpr std::string_view kNames[] = {"fft", "winograd", "direct", "gemm"};
+  const auto* const name = std::ranges::find(kNames, settings().conv_algo);
+  if (name == std::end(kNames)) return {};
+  return static_cast<ConvAlgorithm>(name - kNames);
+}
+
+void check_followed(const ConvolutionParams& p, const KernelArgs& args) {
+  if (!p.algorithm || p.algorithm == ConvAlgorithm::direct || !asked_for(p)) return;
+  if (args.in[0].size() == 0 || args.in[1].size() == 0) return;
+  detail::throw_error<NotImplementedError>(
+      "[Convolution] the algorithm that is asked for cannot compute this one of {} {} on this processor; "
+      "LOOMIX_EXPLAIN=dispatch says why. Expected another `algorithm`, or none.",
+      name_of(args.in[0].dtype), args.in[0].shape.to_string());
+}
+
+Support may_run(ConvAlgorithm algorithm, const ConvolutionParams& p) {
+  const auto asked = asked_for(p);
+  const bool stands_back = asked && (p.algorithm ? *asked != algorithm : algorithm < *asked);
+  return stands_back ? Support::no("another algorithm is asked for") : Support::yes();
+}
 
 // What data, weight and output say about each other. While data and output are unknown nothing is said of the weight, as in
 // MXNet: scripts take () for "not known yet".

@@ -13,6 +13,12 @@ namespace loomix::ops {
 class BilinearShapes;
 
 enum class CudnnTune { off, limited_workspace, fastest };
+enum class ConvAlgorithm { fft, winograd, direct, gemm };  // in the order of their kernels
+inline constexpr std::pair<std::string_view, ConvAlgorithm> kConvAlgorithms[] = {
+    {"direct", ConvAlgorithm::direct},
+    {"gemm", ConvAlgorithm::gemm},
+    {"winograd", ConvAlgorithm::winograd},
+    {"fft", ConvAlgorithm::fft}};
 
 struct ConvolutionParams {
   Shape kernel;
@@ -26,6 +32,7 @@ struct ConvolutionParams {
   std::optional<CudnnTune> cudnn_tune;
   bool cudnn_off = false;
   std::optional<Layout> layout;
+  std::optional<ConvAlgorithm> algorithm;
 
   template <class P>
   static void list_window(FieldList<P>& f) {
@@ -35,8 +42,7 @@ struct ConvolutionParams {
     f("pad", &P::pad, "Zeros added at each side; 0 by default.");
   }
   template <class P>
-  static void list_others(FieldList<P>& f,
-                          std::initializer_list<std::pair<std::string_view, Layout>> layouts) {
+  static void list_others(FieldList<P>& f, std::span<const LayoutName> layouts) {
     f("num_filter", &P::num_filter, "Number of filters, the channels of the output.")
         .required("4")
         .type("int (non-negative)")
@@ -44,7 +50,7 @@ struct ConvolutionParams {
     f("num_group", &P::num_group, "Groups of channels that do not mix.")
         .type("int (non-negative)")
         .at_least(1);
-    f("workspace", &P::workspace, "Has no effect; was a limit in megabytes.")
+    f("workspace", &P::workspace, "Megabytes of memory that the algorithm `fft` may take.")
         .type("long (non-negative)")
         .at_least(0);
     f("no_bias", &P::no_bias, "Leaves the bias out.");
@@ -55,9 +61,18 @@ struct ConvolutionParams {
     f("cudnn_off", &P::cudnn_off, "Has no effect on CPU.");
     f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.").options(layouts);
   }
+  template <class P>
+  static void list_algorithm(FieldList<P>& f) {
+    f("algorithm", &P::algorithm,
+      "How it is computed on CPU: a sum for each output, products of matrices, or by transforms; what is "
+      "fastest by "
+      "default. One that cannot compute this convolution is an error.")
+        .options(std::span(kConvAlgorithms));
+  }
   static void fields(FieldList<ConvolutionParams>& f) {
     list_window(f);
     list_others(f, kConvLayouts);
+    list_algorithm(f);
   }
 };
 
@@ -65,11 +80,24 @@ struct ConvolutionParams {
 struct ConvolutionV1Params : ConvolutionParams {
   static void fields(FieldList<ConvolutionV1Params>& f) {
     list_window(f);
-    list_others(
-        f,
-        {{"NCDHW", Layout::NCDHW}, {"NCHW", Layout::NCHW}, {"NDHWC", Layout::NDHWC}, {"NHWC", Layout::NHWC}});
+    static constexpr LayoutName kLayouts[] = {
+        {"NCDHW", Layout::NCDHW}, {"NCHW", Layout::NCHW}, {"NDHWC", Layout::NDHWC}, {"NHWC", Layout::NHWC}};
+    list_others(f, kLayouts);
+    list_algorithm(f);
   }
 };
+
+// By the attribute, or else by LOOMIX_CONV_ALGO. A library without the kernels for `fft` (for prediction) chooses by itself
+// where that is asked for; their registrar says that they are there.
+void conv_fft_is_there();
+std::optional<ConvAlgorithm> asked_for(const ConvolutionParams& p);
+inline bool is_asked_for(ConvAlgorithm algorithm, const ConvolutionParams& p) {
+  return asked_for(p) == algorithm;
+}
+// Throws where an algorithm is asked for by the attribute that none of its kernels follows: plain loops come last.
+void check_followed(const ConvolutionParams& p, const KernelArgs& args);
+// Whether kernels of this algorithm may run. Where one is asked for by the setting, those after it compute what it cannot.
+Support may_run(ConvAlgorithm algorithm, const ConvolutionParams& p);
 
 // The number of lists' elements, their signs and the groups; throws in the name of `who`.
 void check_window(const ConvolutionParams& p, const char* who);

@@ -409,6 +409,8 @@ bool has_primitive(Pass pass, algorithm how, DType type, bool bias, const ConvGe
 
 template <class P>
 Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DType type) {
+  const ConvAlgorithm mine = how == kWinograd ? ConvAlgorithm::winograd : ConvAlgorithm::direct;
+  if (const Support may = may_run(mine, p); !may) return may;
   if (type == DType::float32) {
     if (spec.in[0].dtype != DType::float32) return Support::no("it is for float32");
   } else {
@@ -429,6 +431,7 @@ Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DT
   Support support = how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
   if (support.is_able && g.batch / images_at_once(how, g) < kFewestPieces && flops > kFlopsOfOneCore)
     support = Support::slower("the batch has too few pieces");
+  if (support.is_able && is_asked_for(mine, p)) support = Support::yes();
   const bool with_bias = pass == Pass::forward && operands_of(p, pass, spec.in).bias;
   if (support.is_able && !has_primitive(pass, how, type, with_bias, g))
     return Support::no("oneDNN has no kernel for it, or only loops for reference");

@@ -21,6 +21,7 @@ struct DeconvolutionParams : ConvolutionParams {
     f("target_shape", &DeconvolutionParams::target_shape,
       "Size of the output; pad and adj then follow from it.");
     list_others(f, kConvLayouts);
+    list_algorithm(f);
   }
 };
 

@@ -14,6 +14,7 @@ using Reference = void(const ConvGeometry&, const ConvOperands&, const KernelArg
 
 template <class P, ConvPass pass, Reference run>
 void plain(const P& p, const KernelArgs& args) {
+  check_followed(p, args);
   run(geometry_of(p, pass, args.in, args.out), operands_of(p, pass, args.in), args);
 }
 

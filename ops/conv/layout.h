@@ -21,14 +21,14 @@ enum class Layout { NCW, NCHW, NCDHW, NWC, NHWC, NDHWC };
 inline bool channels_last(std::optional<Layout> layout) { return layout && *layout >= Layout::NWC; }
 inline int spatial_axes(Layout layout) { return static_cast<int>(layout) % 3 + 1; }
 
-inline const std::initializer_list<std::pair<std::string_view, Layout>> kPoolLayouts = {
-    {"NCDHW", Layout::NCDHW}, {"NCHW", Layout::NCHW}, {"NCW", Layout::NCW},
-    {"NDHWC", Layout::NDHWC}, {"NHWC", Layout::NHWC}, {"NWC", Layout::NWC}};
-inline const std::initializer_list<std::pair<std::string_view, Layout>> kConvLayouts = {
-    {"NCDHW", Layout::NCDHW},
-    {"NCHW", Layout::NCHW},
-    {"NCW", Layout::NCW},
-    {"NDHWC", Layout::NDHWC},
-    {"NHWC", Layout::NHWC}};
+using LayoutName = std::pair<std::string_view, Layout>;
+inline constexpr LayoutName kPoolLayouts[] = {{"NCDHW", Layout::NCDHW}, {"NCHW", Layout::NCHW},
+                                              {"NCW", Layout::NCW},     {"NDHWC", Layout::NDHWC},
+                                              {"NHWC", Layout::NHWC},   {"NWC", Layout::NWC}};
+inline constexpr LayoutName kConvLayouts[] = {{"NCDHW", Layout::NCDHW},
+                                              {"NCHW", Layout::NCHW},
+                                              {"NCW", Layout::NCW},
+                                              {"NDHWC", Layout::NDHWC},
+                                              {"NHWC", Layout::NHWC}};
 
 }  // namespace loomix::ops

@@ -51,7 +51,8 @@ struct PoolingV1Params {
       f("p_value", &P::p_value, "The exponent of pool type lp.");
       f("count_include_pad", &P::count_include_pad,
         "Whether averages count positions that were added; yes by default.");
-      f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.").options(kPoolLayouts);
+      f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.")
+          .options(std::span(kPoolLayouts));
     }
   }
 };

@@ -186,6 +186,12 @@ void register_rest(OpTable& table) {
       .input_types(0, kByteTypes);
 }
 
+void conv_shapes(const ConvolutionParams& p, BilinearShapes& s) {
+  LOOMIX_CHECK(!p.algorithm, NotImplementedError,
+               "[{}] algorithm is given, of which there is only one for 8 bits; expected none.", s.who());
+  convolution_shapes(p, s);
+}
+
 void rnn_shape(const RnnParams& p, ShapeInfer& s) {
   LOOMIX_CHECK(
       p.mode == RnnMode::lstm && !p.projection_size && !p.use_sequence_length && !p.lstm_state_clip_min,
@@ -210,7 +216,7 @@ void rnn_shape(const RnnParams& p, ShapeInfer& s) {
 }  // namespace
 
 void register_quantized_layers(OpTable& table) {
-  add_product<ConvolutionParams, convolution_shapes>(table, "_contrib_quantized_conv")
+  add_product<ConvolutionParams, conv_shapes>(table, "_contrib_quantized_conv")
       .doc(
           "Convolution of 8 bits, summed exactly in int32. The bias is brought to the sums' step. Weight and "
           "bias have one range, or one a filter, whose sums are brought to the largest step of all.");

@@ -37,6 +37,7 @@ ELSEWHERE = {
     "RECOMPUTE_SHARE": ("tests/python/test_executor.py", "LOOMIX_RECOMPUTE_SHARE"),
     "TUNE": ("tests/python/test_tuning.py", "LOOMIX_TUNE"),
     "MAX_CPU_ISA": ("tests/python/test_processors.py", "LOOMIX_MAX_CPU_ISA"),
+    "CONV_ALGO": ("tests/python/test_convolution_algorithms.py", "LOOMIX_CONV_ALGO"),
     "CACHE_SIZES": ("tests/python/test_processors.py", "LOOMIX_CACHE_SIZES"),
     "CACHE_DIR": ("tests/python/test_tuning.py", "LOOMIX_CACHE_DIR"),
     "DUMP_PASSES": ("tests/python/test_executor.py", "LOOMIX_DUMP_PASSES"),

@@ -624,6 +624,7 @@ def quantized_conv(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None = None,
+    algorithm: Literal["direct", "fft", "gemm", "winograd"] | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray | Any: ...

@@ -96,6 +96,7 @@ def Convolution(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None = None,
+    algorithm: Literal["direct", "fft", "gemm", "winograd"] | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -114,6 +115,7 @@ def Convolution_v1(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
+    algorithm: Literal["direct", "fft", "gemm", "winograd"] | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -161,6 +163,7 @@ def Deconvolution(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None = None,
+    algorithm: Literal["direct", "fft", "gemm", "winograd"] | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

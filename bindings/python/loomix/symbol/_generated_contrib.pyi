@@ -666,6 +666,7 @@ def quantized_conv(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None = None,
+    algorithm: Literal["direct", "fft", "gemm", "winograd"] | None = None,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,

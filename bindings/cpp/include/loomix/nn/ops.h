@@ -88,9 +88,10 @@ struct ConvolutionParams {
   const char* cudnn_tune = nullptr;  // fastest, limited_workspace, off
   std::optional<bool> cudnn_off = {};  // False
   const char* layout = nullptr;  // NCDHW, NCHW, NCW, NDHWC, NHWC
+  const char* algorithm = nullptr;  // direct, fft, gemm, winograd
 };
 inline Array Convolution(const Array& data, const Array& weight = {}, const Array& bias = {}, const ConvolutionParams& params = {}) {
-  return detail::Call("Convolution").in(data).in(weight).in(bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).run();
+  return detail::Call("Convolution").in(data).in(weight).in(bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).give("algorithm", params.algorithm).run();
 }
 // Convolution by another name, for old files.
 struct ConvolutionV1Params {
@@ -105,9 +106,10 @@ struct ConvolutionV1Params {
   const char* cudnn_tune = nullptr;  // fastest, limited_workspace, off
   std::optional<bool> cudnn_off = {};  // False
   const char* layout = nullptr;  // NCDHW, NCHW, NDHWC, NHWC
+  const char* algorithm = nullptr;  // direct, fft, gemm, winograd
 };
 inline Array Convolution_v1(const Array& data, const Array& weight = {}, const Array& bias = {}, const ConvolutionV1Params& params = {}) {
-  return detail::Call("Convolution_v1").in(data).in(weight).in(bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).run();
+  return detail::Call("Convolution_v1").in(data).in(weight).in(bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).give("algorithm", params.algorithm).run();
 }
 // Compares squares of one image with displaced squares of another: a channel for each displacement.
 struct CorrelationParams {
@@ -145,9 +147,10 @@ struct DeconvolutionParams {
   const char* cudnn_tune = nullptr;  // fastest, limited_workspace, off
   std::optional<bool> cudnn_off = {};  // False
   const char* layout = nullptr;  // NCDHW, NCHW, NCW, NDHWC, NHWC
+  const char* algorithm = nullptr;  // direct, fft, gemm, winograd
 };
 inline Array Deconvolution(const Array& data, const Array& weight = {}, const Array& bias = {}, const DeconvolutionParams& params = {}) {
-  return detail::Call("Deconvolution").in(data).in(weight).in(bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("adj", params.adj).give("target_shape", params.target_shape).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).run();
+  return detail::Call("Deconvolution").in(data).in(weight).in(bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("adj", params.adj).give("target_shape", params.target_shape).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).give("algorithm", params.algorithm).run();
 }
 // Sets random elements to zero while training, and scales the others so that the mean stays.
 struct DropoutParams {
@@ -2553,9 +2556,10 @@ struct ContribQuantizedConvParams {
   const char* cudnn_tune = nullptr;  // fastest, limited_workspace, off
   std::optional<bool> cudnn_off = {};  // False
   const char* layout = nullptr;  // NCDHW, NCHW, NCW, NDHWC, NHWC
+  const char* algorithm = nullptr;  // direct, fft, gemm, winograd
 };
 inline Arrays quantized_conv(const Array& data, const Array& weight = {}, const Array& bias = {}, const Array& min_data = {}, const Array& max_data = {}, const Array& min_weight = {}, const Array& max_weight = {}, const Array& min_bias = {}, const Array& max_bias = {}, const ContribQuantizedConvParams& params = {}) {
-  return detail::Call("_contrib_quantized_conv").in(data).in(weight).in(bias).in(min_data).in(max_data).in(min_weight).in(max_weight).in(min_bias).in(max_bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).run_all();
+  return detail::Call("_contrib_quantized_conv").in(data).in(weight).in(bias).in(min_data).in(max_data).in(min_weight).in(max_weight).in(min_bias).in(max_bias).give("kernel", params.kernel).give("stride", params.stride).give("dilate", params.dilate).give("pad", params.pad).give("num_filter", params.num_filter).give("num_group", params.num_group).give("workspace", params.workspace).give("no_bias", params.no_bias).give("cudnn_tune", params.cudnn_tune).give("cudnn_off", params.cudnn_off).give("layout", params.layout).give("algorithm", params.algorithm).run_all();
 }
 // Adds arrays of 8 bits: int32 whose range is the sum of theirs, or 8 bits in the calibrated range.
 struct ContribQuantizedElemwiseAddParams {

@@ -8,6 +8,13 @@
 namespace loomix::ops {
 namespace {
 
+// There is one fast kernel here, whichever algorithm is asked for.
+Support one_support(const ConvolutionParams& p, const KernelSpec& spec) {
+  ConvolutionParams any = p;
+  any.algorithm.reset();
+  return convolution_gemm_support(any, spec);
+}
+
 template <class P>
 void convolution_cpu(const P& p, const KernelArgs& args) {
   conv_forward_cpu(geometry_of(p, ConvPass::forward, args.in, args.out),
@@ -16,7 +23,7 @@ void convolution_cpu(const P& p, const KernelArgs& args) {
 
 template <class P>
 void add_convolution(OpTable& table, const char* op) {
-  table.prepared_kernel<P, ConvPacked, convolution_gemm_support>(op, kConvPacked);
+  table.prepared_kernel<P, ConvPacked, one_support>(op, kConvPacked);
   add_rearranged<P, 0b001>(table, op, "convolution_rearranged");
   table.kernel<convolution_cpu<P>>(op, "convolution_cpu");
 }
@@ -32,7 +39,7 @@ void kernels_conv_cpu(OpTable& table) {
   add_convolution<ConvolutionParams>(table, "Convolution");
   add_convolution<ConvolutionV1Params>(table, "Convolution_v1");
   table.prepared_kernel<DeconvolutionParams, ConvKernel<DeconvolutionParams, ConvDataGemm>,
-                        convolution_gemm_support>("Deconvolution", "deconvolution_gemm");
+                        one_support>("Deconvolution", "deconvolution_gemm");
   add_rearranged<DeconvolutionParams, 0b001>(table, "Deconvolution", "deconvolution_rearranged");
   table.kernel<deconvolution_cpu>("Deconvolution", "deconvolution_cpu");
 }
