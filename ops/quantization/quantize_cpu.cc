@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
-#include <vector>
+#include <span>
 
 #include "engine/parallel_for.h"
 #include "ops/quantization/quantization.h"
+#include "ops/scratch_slots.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -153,7 +154,7 @@ void requantize_cpu(const QuantizeV2Params& p, const KernelArgs& args) {
 // ---- the threshold by entropy ----
 
 // The distribution without zeros: these get a little, which the others give.
-bool smooth(std::vector<double>& values) {
+bool smooth(std::span<double> values) {
   constexpr double kLittle = 0.0001;
   const auto zeros = static_cast<double>(std::count(values.begin(), values.end(), 0.0));
   const double others = static_cast<double>(values.size()) - zeros;
@@ -164,7 +165,7 @@ bool smooth(std::vector<double>& values) {
   return true;
 }
 
-double divergence_of(const std::vector<double>& p, const std::vector<double>& q) {
+double divergence_of(std::span<const double> p, std::span<const double> q) {
   double all_p = 0, all_q = 0, sum = 0;
   for (double value : p) all_p += value;
   for (double value : q) all_q += value;
@@ -173,17 +174,22 @@ double divergence_of(const std::vector<double>& p, const std::vector<double>& q)
 }
 
 struct Histogram {
-  std::vector<double> bins;
+  std::span<const double> bins;
   int steps;
 
+  static constexpr size_t kRoom = 3;  // a loss needs so many numbers a bin to compute with
+
   // What is lost with `half` bins at each side of the middle one.
-  double loss(int64_t half) const {
+  double loss(int64_t half, double* room) const {
     const auto count = static_cast<int64_t>(bins.size()), middle = count / 2;
     const int64_t first = middle - half, last = std::min(middle + half + 1, count), size = last - first;
-    std::vector<double> kept(bins.begin() + first, bins.begin() + last);
+    const std::span<double> kept(room, static_cast<size_t>(size));
+    const std::span<double> p(room + count, kept.size()), q(room + 2 * count, kept.size());
+    std::copy(bins.begin() + first, bins.begin() + last, kept.begin());
     // The first bin is counted with what is cut off, and is not among what is kept, as in MXNet.
     kept[0] = 0;
-    std::vector<double> p = kept, q(static_cast<size_t>(size), 0.0);
+    std::ranges::copy(kept, p.begin());
+    std::ranges::fill(q, 0.0);
     for (int64_t i = 0; i <= first; ++i) p.front() += bins[static_cast<size_t>(i)];
     for (int64_t i = last; i < count; ++i) p.back() += bins[static_cast<size_t>(i)];
     const int64_t merged = size / steps;
@@ -203,29 +209,46 @@ struct Histogram {
   }
 };
 
+// Bins, edges and losses; then what each thread computes a loss with.
+size_t entropy_shared(int64_t bins) { return aligned(static_cast<size_t>(3 * bins + 2) * sizeof(double)); }
+size_t entropy_room(int64_t bins) {
+  return aligned(Histogram::kRoom * static_cast<size_t>(bins) * sizeof(double));
+}
+size_t entropy_scratch(const KernelSpec& spec) {
+  const int64_t bins = spec.in[0].size();
+  return entropy_shared(bins) + entropy_room(bins) * static_cast<size_t>(slots_for(spec.cores));
+}
+
 void calibrate_entropy_cpu(const EntropyParams& p, const KernelArgs& args) {
   constexpr const char* kWho = "_contrib_calibrate_entropy";
   const auto count = args.in[0].size();
   LOOMIX_CHECK(count % 2 == 1 && count > p.num_quantized_bins, ValueError,
                "[{}] the histogram has {} bins; expected an odd number, more than num_quantized_bins, {}.",
                kWho, count, p.num_quantized_bins);
-  Histogram histogram{std::vector<double>(static_cast<size_t>(count)), p.num_quantized_bins};
-  std::vector<double> edges(static_cast<size_t>(count) + 1);
-  const auto read = [&](const TensorView& from, std::vector<double>& to) {
+  const std::span<double> memory(reinterpret_cast<double*>(args.scratch.data()),
+                                 static_cast<size_t>(3 * count + 2));
+  const auto bins = memory.first(static_cast<size_t>(count)),
+             edges = memory.subspan(bins.size(), bins.size() + 1);
+  const Histogram histogram{bins, p.num_quantized_bins};
+  const auto read = [&](const TensorView& from, std::span<double> to) {
     dispatch_numeric(from.dtype, kWho, [&]<class T>(Type<T>) {
       for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<double>(from.as<T>()[i]);
     });
   };
-  read(args.in[0], histogram.bins);
+  read(args.in[0], bins);
   read(args.in[1], edges);
   double all = 0;
-  for (double bin : histogram.bins) all += bin;
+  for (double bin : bins) all += bin;
   LOOMIX_CHECK(std::isfinite(all) && all > 0, ValueError,
                "[{}] the histogram counts {} values; expected a finite number above 0.", kWho, all);
   const int64_t least = p.num_quantized_bins / 2, middle = count / 2;
-  std::vector<double> losses(static_cast<size_t>(middle - least + 1));
+  const auto losses = memory.subspan(2 * bins.size() + 1, static_cast<size_t>(middle - least + 1));
+  ScratchSlots slots(args.scratch.subspan(entropy_shared(count)), entropy_room(count),
+                     slots_for(args.context->threads));
   engine::parallel_for(*args.context, middle - least + 1, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) losses[static_cast<size_t>(i)] = histogram.loss(least + i);
+    const ScratchSlots::Use room(slots);
+    for (int64_t i = begin; i < end; ++i)
+      losses[static_cast<size_t>(i)] = histogram.loss(least + i, room.as<double>());
   });
   const auto best = std::min_element(losses.begin(), losses.end()) - losses.begin();
   if (float* out = args.wanted<float>(0))
@@ -249,7 +272,7 @@ void kernels_quantize(OpTable& table) {
   table.kernel<quantize_asym_cpu>("_contrib_quantize_asym", "quantize_asym_cpu");
   table.kernel<dequantize_cpu>("_contrib_dequantize", "dequantize_cpu");
   table.kernel<requantize_cpu>("_contrib_requantize", "requantize_cpu");
-  table.kernel<calibrate_entropy_cpu>("_contrib_calibrate_entropy", "calibrate_entropy_cpu");
+  table.kernel<calibrate_entropy_cpu, entropy_scratch>("_contrib_calibrate_entropy", "calibrate_entropy_cpu");
 }
 
 }  // namespace loomix::ops

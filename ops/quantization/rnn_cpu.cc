@@ -1,64 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
-#include <vector>
 
 #include "engine/parallel_for.h"
 #include "ops/quantization/quantization.h"
 #include "ops/rnn/rnn.h"
+#include "ops/scratch_slots.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
 
+// The memory of a run, taken piece by piece. Without memory it counts what a run takes.
+class Pieces {
+ public:
+  explicit Pieces(std::byte* memory = nullptr) : memory_(memory) {}
+  template <class T>
+  T* take(int64_t count) {
+    auto* const piece = memory_ ? reinterpret_cast<T*>(memory_ + used_) : nullptr;
+    used_ += aligned(static_cast<size_t>(count) * sizeof(T));
+    return piece;
+  }
+  size_t used() const { return used_; }
+
+ private:
+  std::byte* memory_;
+  size_t used_ = 0;
+};
+
 // A matrix of one row a gate of a unit, rounded to int8 with one scale a row.
 struct RoundedRows {
-  std::vector<int8_t> values;
-  std::vector<float> steps;
-  int64_t columns;
+  int8_t* values;
+  float* steps;
+  int64_t columns = 0;
 
-  RoundedRows(const float* from, int64_t rows, int64_t width)
-      : values(static_cast<size_t>(rows * width)), steps(static_cast<size_t>(rows)), columns(width) {
+  RoundedRows(Pieces& pieces, int64_t rows, int64_t widest)
+      : values(pieces.take<int8_t>(rows * widest)), steps(pieces.take<float>(rows)) {}
+
+  void round(const float* from, int64_t rows, int64_t width) {
+    columns = width;
     for (int64_t row = 0; row < rows; ++row) {
       float reach = 0;
       for (int64_t i = 0; i < width; ++i) reach = std::max(reach, std::abs(from[row * width + i]));
       const double step = checked_range(-reach, reach, "_contrib_quantized_rnn").step(DType::int8);
-      steps[static_cast<size_t>(row)] = static_cast<float>(step);
+      steps[row] = static_cast<float>(step);
       for (int64_t i = 0; i < width; ++i)
-        values[static_cast<size_t>(row * width + i)] =
+        values[row * width + i] =
             to_whole<int8_t>(static_cast<float>(from[row * width + i] * per_step(step)));
     }
   }
   float product(int64_t row, const float* x) const {
-    const int8_t* w = values.data() + row * columns;
+    const int8_t* w = values + row * columns;
     float sum = 0;
     for (int64_t i = 0; i < columns; ++i) sum += x[i] * w[i];
-    return sum * steps[static_cast<size_t>(row)];
+    return sum * steps[row];
   }
+};
+
+struct Room {
+  Pieces pieces;
+  float *in, *out, *hidden, *cell, *gates;
+  RoundedRows i2h, h2h;
+
+  explicit Room(const RnnShape& r, std::byte* memory = nullptr)
+      : pieces(memory),
+        in(pieces.take<float>(r.rows() * std::max(r.inputs, r.output_columns()))),
+        out(pieces.take<float>(r.rows() * r.output_columns())),
+        hidden(pieces.take<float>(r.layers * r.directions * r.batch * r.hidden)),
+        cell(pieces.take<float>(r.layers * r.directions * r.batch * r.hidden)),
+        gates(pieces.take<float>(r.gate_columns())),
+        i2h(pieces, r.gate_columns(), std::max(r.inputs, r.output_columns())),
+        h2h(pieces, r.gate_columns(), r.outputs) {}
 };
 
 float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
 // One direction of one layer: `in` has the steps' rows of `width` numbers; results are put at `out`, rows of all directions.
-void run_layer(const RnnShape& r, const float* parameters, int64_t layer, int64_t direction, const float* in,
-               float* out, float* hidden, float* cell) {
-  const RoundedRows i2h(parameters + r.i2h(layer, direction), r.gate_columns(), r.width(layer));
-  const RoundedRows h2h(parameters + r.h2h(layer, direction), r.gate_columns(), r.outputs);
+void run_layer(const RnnShape& r, const float* parameters, int64_t layer, int64_t direction, Room& room) {
+  room.i2h.round(parameters + r.i2h(layer, direction), r.gate_columns(), r.width(layer));
+  room.h2h.round(parameters + r.h2h(layer, direction), r.gate_columns(), r.outputs);
   const float* const bias = parameters + r.bias(layer, direction);
-  std::vector<float> gates(static_cast<size_t>(r.gate_columns()));
+  const float* const in = room.in;
+  const int64_t state = (layer * r.directions + direction) * r.batch * r.hidden;
+  float* const gates = room.gates;
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t at = direction == 0 ? step : r.steps - 1 - step;
     for (int64_t n = 0; n < r.batch; ++n) {
-      float* const h = hidden + n * r.hidden;
-      float* const c = cell + n * r.hidden;
+      float* const h = room.hidden + state + n * r.hidden;
+      float* const c = room.cell + state + n * r.hidden;
       for (int64_t row = 0; row < r.gate_columns(); ++row)
-        gates[static_cast<size_t>(row)] = i2h.product(row, in + (at * r.batch + n) * r.width(layer)) +
-                                          h2h.product(row, h) + bias[row] + bias[r.gate_columns() + row];
+        gates[row] = room.i2h.product(row, in + (at * r.batch + n) * r.width(layer)) +
+                     room.h2h.product(row, h) + bias[row] + bias[r.gate_columns() + row];
       for (int64_t i = 0; i < r.hidden; ++i) {
-        const auto gate = [&](int64_t which) { return gates[static_cast<size_t>(which * r.hidden + i)]; };
+        const auto gate = [&](int64_t which) { return gates[which * r.hidden + i]; };
         c[i] = sigmoid(gate(1)) * c[i] + sigmoid(gate(0)) * std::tanh(gate(2));
         h[i] = sigmoid(gate(3)) * std::tanh(c[i]);
       }
-      std::memcpy(out + (at * r.batch + n) * r.output_columns() + direction * r.outputs, h,
+      std::memcpy(room.out + (at * r.batch + n) * r.output_columns() + direction * r.outputs, h,
                   static_cast<size_t>(r.hidden) * sizeof(float));
     }
   }
@@ -72,37 +109,34 @@ void quantized_rnn_cpu(const RnnParams& p, const KernelArgs& args) {
       "[_contrib_quantized_rnn] data_scale and data_shift are {} and {}; expected finite numbers, the first "
       "positive.",
       scale, shift);
-  const auto rows = static_cast<size_t>(r.rows());
-  std::vector<float> in(rows * static_cast<size_t>(r.inputs)),
-      out(rows * static_cast<size_t>(r.output_columns()));
-  for (size_t i = 0; i < in.size(); ++i)
-    in[i] = (static_cast<float>(args.in[0].as<uint8_t>()[i]) - shift) / scale;
-  const int64_t state = r.batch * r.hidden;
-  const auto copy = [](const TensorView& from) {
-    return std::vector<float>(from.as<float>(), from.as<float>() + from.size());
-  };
-  std::vector<float> hidden = copy(args.in[2]), cell = copy(args.in[3]);
+  Room room(r, args.scratch.data());
+  for (int64_t i = 0; i < r.rows() * r.inputs; ++i)
+    room.in[i] = (static_cast<float>(args.in[0].as<uint8_t>()[i]) - shift) / scale;
+  std::memcpy(room.hidden, args.in[2].data, args.in[2].bytes());
+  std::memcpy(room.cell, args.in[3].data, args.in[3].bytes());
+  const size_t out_bytes = static_cast<size_t>(r.rows() * r.output_columns()) * sizeof(float);
   for (int64_t layer = 0; layer < r.layers; ++layer) {
-    for (int64_t direction = 0; direction < r.directions; ++direction) {
-      const int64_t place = (layer * r.directions + direction) * state;
-      run_layer(r, args.in[1].as<float>(), layer, direction, in.data(), out.data(), hidden.data() + place,
-                cell.data() + place);
-    }
-    in = out;
+    for (int64_t direction = 0; direction < r.directions; ++direction)
+      run_layer(r, args.in[1].as<float>(), layer, direction, room);
+    std::memcpy(room.in, room.out, out_bytes);
   }
-  const auto put = [&](size_t i, const std::vector<float>& from) {
+  const auto put = [&](size_t i, const float* from) {
     if (i < args.out.size() && args.req[i] != Req::null)
-      std::memcpy(args.out[i].mutable_as<float>(), from.data(), from.size() * sizeof(float));
+      std::memcpy(args.out[i].data, from, args.out[i].bytes());
   };
-  put(0, out);
-  put(1, hidden);
-  put(2, cell);
+  put(0, room.out);
+  put(1, room.hidden);
+  put(2, room.cell);
+}
+
+size_t rnn_scratch(const RnnParams& p, const KernelSpec& spec) {
+  return Room(RnnShape(p, spec.in[0].shape)).pieces.used();
 }
 
 }  // namespace
 
 void kernels_quantized_rnn(OpTable& table) {
-  table.kernel<quantized_rnn_cpu>("_contrib_quantized_rnn", "quantized_rnn_cpu");
+  table.kernel<quantized_rnn_cpu, rnn_scratch>("_contrib_quantized_rnn", "quantized_rnn_cpu");
 }
 
 }  // namespace loomix::ops
