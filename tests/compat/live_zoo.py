@@ -114,7 +114,9 @@ def fill(net):
             value = random.uniform(-0.1, 0.1, param.shape)
         else:
             value = random.normal(0, (2 / max(np.prod(param.shape[1:]), 1)) ** 0.5, param.shape)
-        if "predictor" in key or key.startswith("heads."):  # sizes are exponentials, and scores of 1 would be equal
+        if "predictor" in key or key.startswith(
+            "heads."
+        ):  # sizes are exponentials, and scores of 1 would be equal
             value /= 10
         if (
             not param.name.endswith(("anchor_", "anchors", "offset", "offsets"))
