@@ -6,7 +6,9 @@
 #include <type_traits>
 
 #include "engine/parallel_for.h"
+#include "ops/isa.h"
 #include "ops/lane_sums.h"
+#include "ops/norm/lrn_loops.h"
 #include "ops/norm/lrn_power.h"
 #include "ops/plane_sums.h"
 #include "ops/table.h"
@@ -111,6 +113,22 @@ void backward_l2_normalization_cpu(const L2NormalizationParams& p, const KernelA
 
 constexpr int64_t kPlaces = 512;  // of a channel that are worked on at once
 
+constexpr int kAtOnce = 4;  // channels whose squares are added to the sums at once
+
+template <int channels, class T, class A>
+void add_squares(const T* from, int64_t plane, A* sums, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    A sum = sums[i];
+#pragma GCC unroll 4
+    for (int c = 0; c < channels; ++c) {
+      const A x = static_cast<A>(from[c * plane + i]);
+      sum += x * x;
+    }
+    sums[i] = sum;
+  }
+}
+
 // Calls fn(channel, first element, number of places) for pieces of each channel.
 template <class Fn>
 void each_piece(const Shape& data, const KernelArgs& args, Fn&& fn) {
@@ -124,43 +142,53 @@ A factor_of(const LRNParams& p) {
   return static_cast<A>(p.alpha) / static_cast<A>(p.nsize);
 }
 
-template <class T>
-const LrnPlaneLoops<T>& lrn_planes() {
-  return std::get<LrnPlaneLoops<T>>(best_loops<LrnPlaneTable>().planes);
-}
-
 // What elements of a channel are divided by, before the power. `x`: the same places in the first channel.
 template <class T, class A>
 void find_denominators(const LRNParams& p, const Shape& shape, const T* x, int64_t channel, int64_t places,
                        A* denominators) {
   const Window around = window(p, shape, channel);
   const int64_t plane = shape[2] * shape[3];
-  lrn_planes<T>().denominators(x + around.begin * plane, plane, around.end - around.begin,
-                               static_cast<A>(p.knorm), factor_of<A>(p), denominators, places);
+  std::fill_n(denominators, places, A{0});
+  for (int64_t c = around.begin; c < around.end; c += kAtOnce) {
+    const T* const from = x + c * plane;
+    if (c + kAtOnce <= around.end) add_squares<kAtOnce>(from, plane, denominators, places);
+    else
+      for (int64_t rest = 0; rest < around.end - c; ++rest)
+        add_squares<1>(from + rest * plane, plane, denominators, places);
+  }
+  const A constant = static_cast<A>(p.knorm), factor = factor_of<A>(p);
+#pragma omp simd
+  for (int64_t i = 0; i < places; ++i) denominators[i] = constant + factor * denominators[i];
 }
 
 // data -> output, denominator before the power.
 void lrn_cpu(const LRNParams& p, const KernelArgs& args) {
   const Shape& shape = args.in[0].shape;
-  const int64_t plane = shape[2] * shape[3];
   dispatch_floating(args.in[0].dtype, "LRN", [&]<class T>(Type<T>) {
     using A = Accum<T>;
-    const T* const x = args.in[0].as<T>();
-    T* const y = args.wanted<T>(0);
-    T* const kept = args.wanted<T>(1);
+    const T* x = args.in[0].as<T>();
+    T* y = args.wanted<T>(0);
+    T* denominators = args.wanted<T>(1);
+    const int64_t plane = shape[2] * shape[3];
     each_piece(shape, args, [&](int64_t channel, int64_t first, int64_t places) {
-      if (y != nullptr && p.beta == 0.75) {
-        const Window around = window(p, shape, channel);
-        return lrn_planes<T>().forward(x + first + (around.begin - channel) * plane, plane,
-                                       around.end - around.begin, static_cast<A>(p.knorm), factor_of<A>(p),
-                                       x + first, y + first, kept ? kept + first : nullptr, places);
+      if constexpr (std::is_same_v<T, float>) {
+        if (y != nullptr && p.beta == 0.75) {
+          const Window around = window(p, shape, channel);
+          return best_loops<LrnPlaneLoops>().forward(x + first + (around.begin - channel) * plane, plane,
+                                                     around.end - around.begin, static_cast<float>(p.knorm),
+                                                     factor_of<float>(p), x + first, y + first,
+                                                     denominators ? denominators + first : nullptr, places);
+        }
       }
       A denominator[kPlaces], power[kPlaces];
       find_denominators(p, shape, x + first - channel * plane, channel, places, denominator);
-      for (int64_t i = 0; kept && i < places; ++i) kept[first + i] = static_cast<T>(denominator[i]);
+      for (int64_t i = 0; denominators && i < places; ++i)
+        denominators[first + i] = static_cast<T>(denominator[i]);
       if (y == nullptr) return;
       lrn_power(p.beta, denominator, power, places);
-      lrn_planes<T>().scale(x + first, power, y + first, places);
+#pragma omp simd
+      for (int64_t i = 0; i < places; ++i)
+        y[first + i] = static_cast<T>(static_cast<A>(x[first + i]) * power[i]);
     });
   });
 }

@@ -41,6 +41,15 @@ def compute(shape, attributes, algorithm, dtype="float32", operator="Convolution
     return [out.asnumpy(), *(array.grad.asnumpy() for array in arrays)]
 
 
+def forget_errors():
+    """Each of the gradients that nobody read has an error of its own."""
+    while True:
+        try:
+            return mx.nd.waitall()
+        except NotImplementedError:
+            pass
+
+
 @pytest.mark.parametrize("algorithm", ["fft", "gemm"])
 @pytest.mark.parametrize("shape, attributes", CASES)
 def test_algorithms_agree(shape, attributes, algorithm):
@@ -78,6 +87,7 @@ def test_winograd_agrees_or_is_refused():
     try:
         found = compute(shape, attributes, "winograd")
     except NotImplementedError:  # without AVX-512
+        forget_errors()
         return
     for one, other in zip(found, compute(shape, attributes, "gemm"), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5 * max(1, np.abs(other).max()))
@@ -95,6 +105,7 @@ def test_winograd_agrees_or_is_refused():
 def test_what_an_algorithm_cannot_compute_is_an_error(algorithm, attributes, dtype):
     with pytest.raises(NotImplementedError, match="Convolution"):
         compute((2, 3, 9, 9), attributes, algorithm, dtype)
+    forget_errors()
 
 
 def test_8_bits_have_one_algorithm():

@@ -46,7 +46,7 @@ STORES = (
             lambda: mx.sym.Convolution(mx.sym.Variable("data"), kernal=(3, 3)),
             [
                 "Cannot find argument 'kernal'. Did you mean 'kernel'? Possible Arguments:\n  kernel:",
-                "\n  and 1 more",
+                "\n  and 2 more",
             ],
         ),
         (
