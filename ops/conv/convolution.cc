@@ -2,10 +2,8 @@
 #include "ops/conv/convolution.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/error.h"
-#include "base/settings.h"
 #include "base/tuple_text.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/conv/deformable.h"
@@ -45,10 +43,6 @@ constexpr Bilinear kOps{"Convolution", "_backward_Convolution_data", "_backward_
 constexpr Bilinear kV1Ops{"Convolution_v1", "_backward_Convolution_v1_data",
                           "_backward_Convolution_v1_weight", "_backward_Convolution_v1_bias"};
 
-}  // namespace
-
-namespace {
-
 bool has_fft = false;
 
 }  // namespace
@@ -58,10 +52,7 @@ void conv_fft_is_there() { has_fft = true; }
 std::optional<ConvAlgorithm> asked_for(const ConvolutionParams& p) {
   if (p.algorithm == ConvAlgorithm::fft && !has_fft) return {};
   if (p.algorithm) return p.algorithm;
-  constexpr std::string_view kNames[] = {"fft", "winograd", "direct", "gemm"};
-  const auto* const name = std::ranges::find(kNames, settings().conv_algo);
-  if (name == std::end(kNames)) return {};
-  return static_cast<ConvAlgorithm>(name - kNames);
+  return algorithm_of_setting();
 }
 
 void check_followed(const ConvolutionParams& p, const KernelArgs& args) {

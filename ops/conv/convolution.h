@@ -91,6 +91,7 @@ struct ConvolutionV1Params : ConvolutionParams {
 // where that is asked for; their registrar says that they are there.
 void conv_fft_is_there();
 std::optional<ConvAlgorithm> asked_for(const ConvolutionParams& p);
+std::optional<ConvAlgorithm> algorithm_of_setting();
 inline bool is_asked_for(ConvAlgorithm algorithm, const ConvolutionParams& p) {
   return asked_for(p) == algorithm;
 }

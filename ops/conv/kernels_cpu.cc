@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
+#include <string_view>
 
+#include "base/settings.h"
 #include "ops/conv/conv_columns.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/families.h"
@@ -52,6 +55,13 @@ void add_weight(OpTable& table, const std::string& of) {
 }
 
 }  // namespace
+
+std::optional<ConvAlgorithm> algorithm_of_setting() {
+  constexpr std::string_view kNames[] = {"fft", "winograd", "direct", "gemm"};
+  const auto* const name = std::ranges::find(kNames, settings().conv_algo);
+  if (name == std::end(kNames)) return {};
+  return static_cast<ConvAlgorithm>(name - kNames);
+}
 
 void kernels_conv_cpu(OpTable& table) {
   kernels_conv_dnnl(table);

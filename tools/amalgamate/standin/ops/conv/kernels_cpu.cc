@@ -35,6 +35,8 @@ void deconvolution_cpu(const DeconvolutionParams& p, const KernelArgs& args) {
 
 }  // namespace
 
+std::optional<ConvAlgorithm> algorithm_of_setting() { return {}; }
+
 void kernels_conv_cpu(OpTable& table) {
   add_convolution<ConvolutionParams>(table, "Convolution");
   add_convolution<ConvolutionV1Params>(table, "Convolution_v1");
