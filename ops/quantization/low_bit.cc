@@ -67,7 +67,6 @@ void rnn_shape(const LowBitRnnParams& p, ShapeInfer& s) {
   const Shape& data = s.in(0);
   if (!data.ndim_known()) return;
   s.expect(0, data.ndim() == 3, "3 axes: steps, batch, inputs");
-  const RnnParams real = p.real();
   const int64_t directions = p.bidirectional ? 2 : 1;
   if (data[2] >= 0) {
     constexpr double kMostWeights = 0x1p60;
@@ -77,7 +76,7 @@ void rnn_shape(const LowBitRnnParams& p, ShapeInfer& s) {
                  ShapeError,
                  "[{}] {} layers of {} units for {} inputs have more weights than an array can hold.",
                  s.who(), p.num_layers, p.state_size, data[2]);
-    const RnnShape sizes(real, Shape{0, 0, data[2]});
+    const RnnShape sizes(p, Shape{0, 0, data[2]});
     s.set_in(1, Shape{sizes.bias(0, 0)});
     for (int i : {2, 3}) s.set_in(i, Shape{sizes.parameters() - sizes.bias(0, 0)});
   }

@@ -57,37 +57,10 @@ struct LowBitEmbeddingParams : LowBitForm {
 
 // RNN in prediction, with weights of 8 bits, a scale a row, and data and states that are rounded in each run. The weight has the
 // matrices of RNN's parameter vector, the bias what follows them.
-struct LowBitRnnParams {
-  int state_size = 0;
-  int num_layers = 0;
-  bool bidirectional = false;
-  RnnMode mode = RnnMode::lstm;
-  bool state_outputs = false;
-
-  RnnParams real() const {
-    RnnParams p;
-    p.state_size = state_size;
-    p.num_layers = num_layers;
-    p.bidirectional = bidirectional;
-    p.mode = mode;
-    p.state_outputs = state_outputs;
-    return p;
-  }
+struct LowBitRnnParams : RnnParams {
   static void fields(FieldList<LowBitRnnParams>& f) {
-    using P = LowBitRnnParams;
-    f("state_size", &P::state_size, "Units of a layer.").required("2").at_least(1);
-    f("num_layers", &P::num_layers, "Layers, each on the output of the one before.")
-        .required("1")
-        .at_least(1);
-    f("bidirectional", &P::bidirectional,
-      "Each layer also reads the sequence from its end; the two outputs are joined.");
-    f("mode", &P::mode, "Kind of layer.")
-        .required("lstm")
-        .options({{"gru", RnnMode::gru},
-                  {"lstm", RnnMode::lstm},
-                  {"rnn_relu", RnnMode::rnn_relu},
-                  {"rnn_tanh", RnnMode::rnn_tanh}});
-    f("state_outputs", &P::state_outputs, "Returns the states after the last step, too.");
+    list_layers(f);
+    f("state_outputs", &LowBitRnnParams::state_outputs, "Returns the states after the last step, too.");
   }
 };
 

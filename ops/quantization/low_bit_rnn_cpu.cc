@@ -16,7 +16,7 @@ namespace {
 class LowBitRnn {
  public:
   LowBitRnn(const LowBitRnnParams& p, const Shape& data, int cores, std::byte* scratch)
-      : p_(p.real()), s_(p_, data), slots_(slots_for(cores)) {
+      : p_(p), s_(p_, data), slots_(slots_for(cores)) {
     ScratchPieces pieces(scratch);
     const int64_t widest = std::max(s_.inputs, s_.output_columns());
     gates_ = pieces.take<float>(s_.rows() * s_.gate_columns());

@@ -23,8 +23,9 @@ struct RnnParams {
   bool lstm_state_clip_nan = false;
   bool use_sequence_length = false;
 
-  static void fields(FieldList<RnnParams>& f) {
-    using P = RnnParams;
+  // What all recurrent operators take.
+  template <class P>
+  static void list_layers(FieldList<P>& f) {
     f("state_size", &P::state_size, "Units of a layer.").required("2").at_least(1);
     f("num_layers", &P::num_layers, "Layers, each on the output of the one before.")
         .required("1")
@@ -37,6 +38,10 @@ struct RnnParams {
                   {"lstm", RnnMode::lstm},
                   {"rnn_relu", RnnMode::rnn_relu},
                   {"rnn_tanh", RnnMode::rnn_tanh}});
+  }
+  static void fields(FieldList<RnnParams>& f) {
+    using P = RnnParams;
+    list_layers(f);
     f("p", &P::p, "Share of each layer's outputs, but the last one's, that is dropped in training.")
         .at_least(0)
         .at_most(1);
