@@ -40,8 +40,8 @@ std::optional<ConvAlgorithm> algorithm_of_setting() { return {}; }
 void kernels_conv_cpu(OpTable& table) {
   add_convolution<ConvolutionParams>(table, "Convolution");
   add_convolution<ConvolutionV1Params>(table, "Convolution_v1");
-  table.prepared_kernel<DeconvolutionParams, ConvKernel<DeconvolutionParams, ConvDataGemm>,
-                        one_support>("Deconvolution", "deconvolution_gemm");
+  table.prepared_kernel<DeconvolutionParams, ConvKernel<DeconvolutionParams, ConvDataGemm>, one_support>(
+      "Deconvolution", "deconvolution_gemm");
   add_rearranged<DeconvolutionParams, 0b001>(table, "Deconvolution", "deconvolution_rearranged");
   table.kernel<deconvolution_cpu>("Deconvolution", "deconvolution_cpu");
 }
