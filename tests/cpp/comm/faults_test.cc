@@ -239,7 +239,8 @@ std::string refusal(Endpoint& caller, const Endpoint& server_0, Duration deadlin
 }
 
 bool hears(Endpoint& caller, const Endpoint& server_0, const std::string& words, Duration deadline = 20s) {
-  return eventually([&] { return refusal(caller, server_0, deadline).find(words) != std::string::npos; });
+  return eventually([&] { return refusal(caller, server_0, deadline).find(words) != std::string::npos; },
+                    30s);
 }
 
 // A slow machine's pauses are no silence.
