@@ -41,7 +41,7 @@ class MeshStore(KVStoreBase):
         return array
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """Gives all ranks that share a parameter the value of the first of them."""
+        """Gives all ranks that share a parameter the value of the first of them, in the order of the calls."""
         first = as_list(value)[0]
         with autograd.pause():
             is_first = all(axis.rank == 0 for axis in self._groups())
@@ -50,7 +50,8 @@ class MeshStore(KVStoreBase):
                 found.copyto(array)
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """Adds up values over devices, and over the ranks that share the parameter."""
+        """Adds up values over devices, and over the ranks that share the parameter. Sums run in the order of the calls,
+        which is the same on all ranks; `priority` does not change it."""
         values = as_list(value)
         with autograd.pause():
             total = (
