@@ -150,6 +150,7 @@ class OperatorInfo(TypedDict):
     differentiable: bool
     no_symbol: bool
     any_inputs: bool
+    elementwise: bool
     any_keywords: bool
 
 @final

@@ -70,6 +70,7 @@ class Executor:
         self._outputs = handle.outputs()
         self._is_dynamic = handle.is_dynamic()
         self._dicts: dict[Any, Any] = {}
+        self._local: Any = None  # what this rank bound of it: a parallel.groups.LocalSymbol
         self._passes = Passes("Executor")
 
     def __repr__(self) -> str:
@@ -239,6 +240,10 @@ class Executor:
         -------
         Executor
         """
+        if self._local is not None:
+            raise MXNetValueError(
+                "[Executor.reshape] groups of the symbol are split over ranks; call simple_bind for other shapes."
+            )
         handle = self._handle.reshape(list(kwargs.items()), bool(partial_shaping), bool(allow_up_sizing))
         return Executor(handle, self._symbol, self._ctx, self._grad_req, self._group2ctx)
 
@@ -378,6 +383,7 @@ def bind(
     memory_budget: int | None,
 ) -> Executor:
     """What :meth:`Symbol.bind` does."""
+    _refuse_split("Symbol.bind", group2ctx)
     budget = check_budget("Symbol.bind", memory_budget)
     names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
     arguments = _arrays("args", args, names, False)
@@ -424,6 +430,16 @@ def simple_bind(
     budget = check_budget("Symbol.simple_bind", memory_budget)
     names = symbol.list_arguments()
     requests = _requests(grad_req, names)
+    split = split_of(group2ctx)
+    if split is not None:
+        local = split.localize(symbol, group2ctx, shapes, type_dict or {})
+        own = {name: local.own_shapes[name] for name in names}
+        wanted = dict(zip(names, requests))
+        inner = simple_bind(
+            local.made.symbol, ctx, wanted, type_dict, stype_dict, local.groups, shared_arg_names, shared_exec,
+            shared_buffer, memory_budget, own,
+        )  # fmt: skip
+        return of_local(inner, symbol, group2ctx, local)
     types = list((type_dict or {}).items())
     stypes = {**variable_storage(symbol), **(stype_dict or {})}
     if shared_buffer is not None or symbol.handle.has_late_nodes():
@@ -468,6 +484,7 @@ def explain(
     shapes: Any,
 ) -> Explanation:
     """What :meth:`Symbol.explain` does."""
+    _refuse_split("Symbol.explain", group2ctx)
     from .explanation import Explanation
 
     names = symbol.list_arguments()
@@ -491,6 +508,34 @@ def explain(
         bool(compare_strategies),
     )
     return Explanation(data, symbol)
+
+
+def split_of(group2ctx: Mapping[str, Any] | None) -> Any:
+    """The split (``parallel.split``) that a group is bound to, if there is one."""
+    return next((value for value in (group2ctx or {}).values() if hasattr(value, "localize")), None)
+
+
+def _refuse_split(who: str, group2ctx: Mapping[str, Any] | None) -> None:
+    if split_of(group2ctx) is not None:
+        raise MXNetValueError(
+            f"[{who}] group2ctx has a split over ranks, and arrays do not say of what they are parts; expected "
+            "simple_bind or Module."
+        )
+
+
+def of_local(inner: Executor, symbol: Symbol, group2ctx: Mapping[str, Any] | None, local: Any) -> Executor:
+    """The executor of a symbol, by one of what this rank bound of it."""
+    by_name = [
+        dict(zip(inner._symbol.list_arguments(), arrays)) for arrays in (inner.arg_arrays, inner.grad_arrays)
+    ]
+    states = dict(zip(inner._symbol.list_auxiliary_states(), inner.aux_arrays))
+    arrays = (
+        *([kind[name] for name in symbol.list_arguments()] for kind in by_name),
+        [states[name] for name in symbol.list_auxiliary_states()],
+    )
+    made = Executor(inner._handle, symbol, inner._ctx, inner._grad_req, group2ctx, arrays)
+    made._local = local
+    return made
 
 
 def check_budget(who: str, memory_budget: int | None) -> int:

@@ -33,6 +33,7 @@ PyObject* op_info(const ops::OpDef& op) {
                   py::arg("params") = params, py::arg("outputs") = outputs,
                   py::arg("differentiable") = static_cast<bool>(op.gradient),
                   py::arg("no_symbol") = op.no_symbol, py::arg("any_inputs") = op.is_variadic(),
+                  py::arg("elementwise") = op.elementwise,
                   py::arg("any_keywords") = op.params->others() != nullptr)
       .release()
       .ptr();

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import threading
@@ -323,19 +324,21 @@ class Block:
         if deduplicate:
             last = {id(param): key for key, param in params.items()}
             params = {key: params[key] for key in last.values()}
-        arrays = {}
-        for key, param in params.items():
+
+        def value(key: str) -> nd.NDArray:
             try:
-                arrays[key] = param._reduce()
+                return params[key]._reduce()
             except MXNetError as error:
                 error.args = (f"{error} (parameter '{key}' of block '{self.name}')",)
                 raise
-        if any(param._cut is not None for param in params.values()):
-            from ..parallel.shard import save_once
 
-            save_once(filename, arrays)
+        if any(param._cut is not None for param in params.values()):
+            from ..parallel.whole_files import write_params, write_together
+
+            makers = [(key, functools.partial(value, key)) for key in params]
+            write_together(filename, lambda file: write_params(file, makers))
         else:
-            nd.save(filename, arrays)
+            nd.save(filename, {key: value(key) for key in params})
 
     def save_params(self, filename: str) -> None:
         """Older form of :meth:`save_parameters`, under the full names without the block's prefix."""
@@ -444,6 +447,12 @@ class Block:
             saved = json.load(file)
         restore_blocks(self, saved, f"{prefix}-model.json")
         self.load_parameters(f"{prefix}-model.params")
+
+    # ---- split over ranks ----
+
+    def _cuts(self, kind: str) -> dict[str, int] | None:
+        """The axis of each parameter that is cut where the layer is split by columns or rows; None: it cannot be."""
+        return self._split_axes.get(kind)
 
     # ---- children and hooks ----
 

@@ -123,6 +123,13 @@ class Trainer:
         else:
             self._optimizer = opt.create(optimizer, param_dict=params, **settings)
         self._updaters = [opt.get_updater(self._optimizer) for _ in self._contexts]
+        for updater in self._updaters:
+            updater.part_of = self._part_of
+
+    def _part_of(self, i: Any) -> tuple[Any, Any] | None:
+        """Of a parameter's number, which part this rank has, and the whole shape; None: all of it."""
+        param = self._params[i] if isinstance(i, int) and i < len(self._params) else None
+        return None if param is None or param._cut is None else (param._cut, param.shape)
 
     # ---- the store ----
 
@@ -395,6 +402,12 @@ class Trainer:
                     "waits for its shape; run the network once first."
                 )
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+            return
+        if any(param._cut is not None for param in self._params):
+            from ..parallel.whole_files import write_together
+
+            updater = self._updaters[0]
+            write_together(fname, lambda file: updater.write_states(file, True, file.is_first))
             return
         data = self._updaters[0].get_states(dump_optimizer=True)
 

@@ -743,8 +743,9 @@ class BaseModule:
             for name, value in eval_metric.get_global_name_value():
                 progress(self.logger, "Epoch[%d] Train-%s=%f", epoch, name, value)
             progress(self.logger, "Epoch[%d] Time cost=%.3f", epoch, time.time() - tic)
-            arg_params, aux_params = self.get_params()
-            self.set_params(arg_params, aux_params)  # every device goes on from the same values
+            if epoch_end_callback is not None or not self._is_split():
+                arg_params, aux_params = self.get_params()
+                self.set_params(arg_params, aux_params)  # every device goes on from the same values
             call_all(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
                 scores = self.score(
@@ -757,6 +758,10 @@ class BaseModule:
                 for name, value in scores:
                     progress(self.logger, "Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
+
+    def _is_split(self) -> bool:
+        """Whether the parameters are in parts on several ranks."""
+        return False
 
     def _pass_over(self, data_iter: Any, epoch: int) -> tuple[int, Any]:
         """Leaves out the batches of an epoch that this worker trained on before it was started again.

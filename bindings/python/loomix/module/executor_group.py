@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _core, _star
 from ..base import MXNetTypeError, MXNetValueError, as_list
-from ..executor import gradient_kinds, variable_storage
+from ..executor import gradient_kinds, of_local, split_of, variable_storage
 from ..io import DataDesc
 
 if TYPE_CHECKING:
@@ -153,6 +153,9 @@ class DataParallelExecutorGroup:
         ]
         self.num_outputs = len(self.output_names)
         self.group2ctxs = self._spread_groups(group2ctxs)
+        self.local: Any = (
+            None  # of the last executor, where groups are split over ranks: a parallel.groups.LocalSymbol
+        )
         self._monitors: list[Any] = []
         self._bound: OrderedDict[Any, Any] = OrderedDict()
         self.execs: Any
@@ -250,21 +253,32 @@ class DataParallelExecutorGroup:
             shapes[item.name], types[item.name] = tuple(shape), item.dtype
         known = set(self.arg_names)
         shapes = {name: shape for name, shape in shapes.items() if name in known}
-        arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
+        symbol, groups, local = self.symbol, self.group2ctxs[i], None
+        self._bound_to = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        if split_of(groups) is not None:
+            if len(self.contexts) > 1:
+                raise MXNetValueError(
+                    f"[Module] group2ctxs has a split over ranks, and there are {len(self.contexts)} contexts; "
+                    "expected one."
+                )
+            local = split_of(groups).localize(symbol, groups, shapes, types)
+            symbol, groups = local.made.symbol, local.groups
+            shapes = {name: local.own_shapes[name] for name in self.arg_names}
+        arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+        arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
         if arg_shapes is None:
             raise MXNetValueError(f"[Module] the shapes {shapes} do not determine those of all parameters.")
         # Types of parameters do not follow through casts: float32, as in simple_bind.
-        arg_types, _, aux_types = self.symbol.infer_type_partial(
+        arg_types, _, aux_types = symbol.infer_type_partial(
             **{name: dtype for name, dtype in types.items() if name in known}
         )
         arg_contexts, aux_contexts = _core.variable_contexts(
-            self.symbol.handle, context, list((self.group2ctxs[i] or {}).items())
+            symbol.handle, context, list((groups or {}).items())
         )
         args, grads = {}, {}
-        self._bound_to = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         kept = (*self.param_names, *self.state_names)
-        stypes = variable_storage(self.symbol)
-        for name, shape, dtype, place in zip(self.arg_names, arg_shapes, arg_types, arg_contexts):
+        stypes = variable_storage(symbol)
+        for name, shape, dtype, place in zip(arg_names, arg_shapes, arg_types, arg_contexts):
             stype = stypes.get(name, "default")
             if name in kept or stype != "default":
                 source = shared if name in kept else None
@@ -277,18 +291,18 @@ class DataParallelExecutorGroup:
                 )
         aux = {
             name: self._array(shared and shared.aux_dict, name, shape, dtype or np.float32, place, "default")
-            for name, shape, dtype, place in zip(self.aux_names, aux_shapes, aux_types, aux_contexts)
+            for name, shape, dtype, place in zip(aux_names, aux_shapes, aux_types, aux_contexts)
         }
-        requests = [self.grad_req[name] for name in self.arg_names]
+        requests = [self.grad_req[name] for name in arg_names]
         kinds = gradient_kinds(
-            self.symbol,
+            symbol,
             context,
-            [args[name] for name in self.arg_names],
+            [args[name] for name in arg_names],
             requests,
-            [aux[name] for name in self.aux_names],
-            self.group2ctxs[i],
+            [aux[name] for name in aux_names],
+            groups,
         )
-        for name, request, kind in zip(self.arg_names, requests, kinds):
+        for name, request, kind in zip(arg_names, requests, kinds):
             if request == "null":
                 continue
             source = shared if name in kept else None
@@ -297,15 +311,32 @@ class DataParallelExecutorGroup:
             grads[name] = self._array(
                 source and source.grad_dict, name, array.shape, array.dtype, array.context, stype
             )
-        return self.symbol.bind(
+        executor = symbol.bind(
             context,
             args,
             args_grad=grads,
             grad_req=self.grad_req,
             aux_states=aux,
-            group2ctx=self.group2ctxs[i],
+            group2ctx=groups,
             shared_exec=shared,
         )
+        if local is None:
+            return executor
+        self.local = local
+        return of_local(executor, self.symbol, self.group2ctxs[i], local)
+
+    def cut_of(self, name: str) -> Any:
+        """Which part of a parameter this rank has (a parallel.splits.Cut); None: all of it."""
+        return None if self.local is None else self.local.cuts.get(name)
+
+    def whole_array(self, name: str, array: NDArray) -> NDArray:
+        """A parameter, of which the array is this rank's part; all ranks call it."""
+        cut = self.cut_of(name)
+        return array if cut is None else cut.whole(array, self.local.shapes[name])
+
+    def whole_shape(self, name: str, array: NDArray) -> tuple[int, ...]:
+        """The shape on all ranks together of the parameter that is in the array."""
+        return array.shape if self.cut_of(name) is None else self.local.shapes[name]
 
     def _array(
         self,
@@ -397,7 +428,8 @@ class DataParallelExecutorGroup:
             for source, target in ((arg_params, executor.arg_dict), (aux_params or {}, executor.aux_dict)):
                 for name, value in source.items():
                     if name in target:
-                        value.copyto(target[name])
+                        cut = self.cut_of(name)
+                        (value if cut is None else cut.part(value)).copyto(target[name])
                     elif not allow_extra:
                         raise MXNetValueError(f"[Module] {name!r} is no parameter of the symbol.")
 
@@ -416,7 +448,7 @@ class DataParallelExecutorGroup:
                         (part.as_in_context(context) for part in parts[1:]), parts[0].as_in_context(context)
                     )
                     mean = (mean / len(parts)).astype(target[name].dtype)
-                mean.copyto(target[name])
+                self.whole_array(name, mean).copyto(target[name])
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Copies a batch to the devices and starts the computation."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -220,12 +221,39 @@ class Module(BaseModule):
     ) -> None:
         """Writes symbol and parameters, and if wanted the optimizer's states; see
         ``model.save_checkpoint``."""
-        arg_params, aux_params = self.get_params()
-        save_checkpoint(prefix, epoch, self._symbol, arg_params, aux_params, remove_amp_cast)
+        if self._is_split():
+            self._save_split(prefix, epoch, remove_amp_cast)
+        else:
+            arg_params, aux_params = self.get_params()
+            save_checkpoint(prefix, epoch, self._symbol, arg_params, aux_params, remove_amp_cast)
         if save_optimizer_states:
             name = checkpoint_name(prefix, epoch, "states")
             self.save_optimizer_states(name)
             note(logging, 'Saved optimizer state to "%s"', name)
+
+    def _is_split(self) -> bool:
+        """Whether layers are split over ranks, so that what is whole takes more memory than there may be."""
+        return self._exec_group is not None and self._exec_group.local is not None
+
+    def _save_split(self, prefix: str, epoch: int, remove_amp_cast: bool) -> None:
+        """The files of :meth:`save_checkpoint`, by all ranks; no more than one whole parameter is there at a time."""
+        from ..parallel.whole_files import write_params, write_together
+
+        self._require()
+        text = self._symbol.tojson(remove_amp_cast=remove_amp_cast)
+        write_together(f"{prefix}-symbol.json", lambda file: file.write(text.encode()))
+        group = self._exec_group
+        items = [
+            (f"{kind}:{name}", functools.partial(group.whole_array, name, parts[0]))
+            for kind, names, arrays in (
+                ("arg", self._param_names, group.param_arrays),
+                ("aux", self._aux_names, group.aux_arrays),
+            )
+            for name, parts in zip(names, arrays)
+        ]
+        params = checkpoint_name(prefix, epoch, "params")
+        write_together(params, lambda file: write_params(file, items))
+        note(logging, 'Saved checkpoint to "%s"', params)
 
     @property
     def data_names(self) -> list[str]:
@@ -341,16 +369,24 @@ class Module(BaseModule):
         for own, given in zip(targets, (arg_params, aux_params)):
             for name in sorted(own):
                 desc = InitDesc(name, attributes.get(name))
-                self._init_one(desc, own[name], given, initializer, allow_missing)
+                cut = group.cut_of(name) if in_place else None
+                if cut is None:
+                    self._init_one(desc, own[name], given, initializer, allow_missing)
+                    continue
+                if initializer is None and (given is None or (allow_missing and name not in given)):
+                    continue
+                whole = zeros(group.whole_shape(name, own[name]), dtype=own[name].dtype)
+                self._init_one(desc, whole, given, initializer, allow_missing)
+                cut.part(whole).copyto(own[name])
         self.params_initialized = True
         self._params_dirty = False
         if not in_place:
             group.set_params(*targets, allow_extra=True)
 
-    @staticmethod
-    def _host_arrays(names: Any, arrays: Any) -> dict[Any, Any]:
+    def _host_arrays(self, names: Any, arrays: Any) -> dict[Any, Any]:
+        group = self._exec_group
         return {
-            name: zeros(parts[0].shape, cpu(), dtype=parts[0].dtype, stype=parts[0].stype)
+            name: zeros(group.whole_shape(name, parts[0]), cpu(), dtype=parts[0].dtype, stype=parts[0].stype)
             for name, parts in zip(names, arrays)
         }
 
@@ -506,8 +542,10 @@ class Module(BaseModule):
         together = (
             store is not None and "dist" in store.type and ("_sync" in store.type or "_mpi" in store.type)
         )
-        if together:
+        if together or (store is not None and store.type == "parallel"):
             batch_size *= store.num_workers
+        if self._exec_group.local is not None:
+            batch_size *= self._exec_group.local.examples
         devices = 1 if on_store else len(self._context)
         names = {i * devices + k: name for i, name in enumerate(self._param_names) for k in range(devices)}
         if isinstance(optimizer, str):
@@ -527,6 +565,8 @@ class Module(BaseModule):
             expect(False, "init_optimizer", "optimizer", optimizer, "a name or an Optimizer")
         self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
         self._updater = None if on_store else opt.get_updater(optimizer)
+        if self._updater is not None:
+            self._updater.part_of = self._part_of
         if store is not None:
             self._init_store(store, on_store)
         self.optimizer_initialized = True
@@ -541,12 +581,22 @@ class Module(BaseModule):
             store.set_gradient_compression(self._compression_params)
         if on_store:
             store.set_optimizer(self._optimizer)
-        _initialize_kvstore(
-            store, self._exec_group.param_arrays, self._copies()[0], self._param_names, on_store or shared
-        )
+        arrays = self._exec_group.param_arrays
+        if hasattr(store, "init"):
+            values = self._copies()[0]
+        else:  # what it gives out are the first device's values
+            values = {name: parts[0] for name, parts in zip(self._param_names, arrays)}
+        _initialize_kvstore(store, arrays, values, self._param_names, on_store or shared)
         if hasattr(store, "_note_trained"):
             store._note_trained(self._trained_names())
         self._params_dirty = self._params_dirty or shared or not hasattr(store, "init")
+
+    def _part_of(self, i: Any) -> tuple[Any, Any] | None:
+        """Of a parameter's number, which part this rank has, and the whole shape; None: all of it."""
+        if not self._is_split() or not isinstance(i, int) or i >= len(self._param_names):
+            return None
+        cut = self._exec_group.cut_of(self._param_names[i])
+        return None if cut is None else (cut, self._exec_group.local.shapes[self._param_names[i]])
 
     def _trained_names(self) -> list[str]:
         return [name for name in self._param_names if self._exec_group.grad_req[name] != "null"]
@@ -629,6 +679,11 @@ class Module(BaseModule):
         self._require(optimizer=True)
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
+            return
+        if self._is_split():
+            from ..parallel.whole_files import write_together
+
+            write_together(fname, lambda file: self._updater.write_states(file, is_kept=file.is_first))
             return
         data = self._updater.get_states()
         write_whole(fname, lambda name: write_bytes(name, data))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import pickle
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +24,9 @@ from .base import Optimizer
 if TYPE_CHECKING:
     pass
 
-__all__ = ["dump_states", "load_states"]
+__all__ = ["LIST_MAGIC", "SplitState", "array_record", "dump_states", "load_states"]
 
-_LIST_MAGIC = 0x112
+LIST_MAGIC = 0x112
 _ARRAY_MAGIC = 0xF993FAC9
 _DTYPE_CODES = {
     "float32": 0,
@@ -80,7 +80,7 @@ class _SavedArray:
 
         if self.record is None:
             return None
-        head, tail = struct.pack("<QQQ", _LIST_MAGIC, 0, 1), struct.pack("<Q", 0)
+        head, tail = struct.pack("<QQQ", LIST_MAGIC, 0, 1), struct.pack("<Q", 0)
         return load_frombuffer(head + bytes(self.record) + tail)[0]
 
 
@@ -159,7 +159,7 @@ def _shape_bytes(shape: Sequence[int]) -> bytes:
     return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
 
 
-def _array_record(array: Any) -> bytes:
+def array_record(array: Any) -> bytes:
     """The bytes of one array in version 2 of the array format."""
     stype = array.stype
     if stype == "default":
@@ -198,6 +198,17 @@ def _global(module: Any, name: str) -> Any:
 
 
 class _Writer(pickle._Pickler):  # the C pickler insists on importing what it names
+    is_kept = True  # whether anybody keeps what is written
+
+    def memoize(self, obj: Any) -> None:
+        """Does not hold on to the bytes of arrays, so that no more than one array's are there at a time."""
+        super().memoize(obj)  # type: ignore[misc]
+        parts = obj if type(obj) is tuple else obj.values() if type(obj) is dict else (obj,)
+        if any(isinstance(part, (bytes, bytearray)) for part in parts):
+            memo = self.memo  # type: ignore[attr-defined]
+            number, _ = memo.pop(id(obj))
+            memo[-1 - number] = number, None  # no object has such an id
+
     def save_global(self, obj: Any, name: str | None = None) -> None:
         if not isinstance(obj, _Global):
             super().save_global(obj, name)  # type: ignore[misc]
@@ -205,16 +216,20 @@ class _Writer(pickle._Pickler):  # the C pickler insists on importing what it na
         self.save(obj.module)  # type: ignore[attr-defined]
         self.save(obj.name)  # type: ignore[attr-defined]
         self.write(pickle.STACK_GLOBAL)  # type: ignore[attr-defined]
-        self.memoize(obj)  # type: ignore[attr-defined]
+        self.memoize(obj)
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _Global):
             return obj.name
+        if isinstance(obj, SplitState):
+            whole = obj.whole()  # by all ranks
+            record = array_record(whole) if self.is_kept else b""
+            return _global("mxnet.ndarray.ndarray", "NDArray"), (None,), {"handle": bytearray(record)}
         if hasattr(obj, "asnumpy") and hasattr(obj, "stype"):
             kinds = {"row_sparse": ("mxnet.ndarray.sparse", "RowSparseNDArray")}
             kinds["csr"] = ("mxnet.ndarray.sparse", "CSRNDArray")
             place = kinds.get(obj.stype, ("mxnet.ndarray.ndarray", "NDArray"))
-            return _global(*place), (None,), {"handle": bytearray(_array_record(obj))}
+            return _global(*place), (None,), {"handle": bytearray(array_record(obj))}
         if isinstance(obj, np.generic):
             value = obj.item()
             return type(value), (value,)
@@ -231,11 +246,22 @@ class _Writer(pickle._Pickler):  # the C pickler insists on importing what it na
         return _global("copyreg", "__newobj__"), (_global(module, name),), state
 
 
-def dump_states(states: Any, optimizer: Optimizer, with_settings: bool = False) -> bytes:
-    """The bytes of a states file: of the dict of states and how far the optimizer has come, or together with all of
-    it."""
-    buffer = io.BytesIO()
-    _Writer(buffer, protocol=4).dump((states, optimizer) if with_settings else states)
+class SplitState:
+    """Stands in a dict of states for an array of which this rank has a part."""
+
+    def __init__(self, whole: Callable[[], Any]) -> None:
+        self.whole = whole
+
+
+def dump_states(
+    file: Any, states: Any, optimizer: Optimizer, with_settings: bool = False, is_kept: bool = True
+) -> None:
+    """Writes a states file: the dict of states and how far the optimizer has come, or that together with all of it.
+
+    `is_kept` says whether anybody keeps what is written: ranks may take part alone, and save themselves the bytes.
+    """
+    writer = _Writer(file, protocol=4)
+    writer.is_kept = is_kept
+    writer.dump((states, optimizer) if with_settings else states)
     if not with_settings:
-        _Writer(buffer, protocol=4).dump(optimizer._progress())
-    return buffer.getvalue()
+        _Writer(file, protocol=4).dump(optimizer._progress())

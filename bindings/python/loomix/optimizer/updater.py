@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import expect
 from ..base import MXNetTypeError
 from ..ndarray import NDArray
-from .states import dump_states, load_states
+from .states import SplitState, dump_states, load_states
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..optimizer import Optimizer
 
 __all__ = ["Updater", "get_updater"]
@@ -44,6 +47,8 @@ class Updater:
         self.states: dict[Any, Any] = {}
         self.states_synced: dict[Any, Any] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
+        # Of a key, which part of the weight this rank has (a parallel.splits.Cut) and the whole shape; None: all of it.
+        self.part_of: Callable[[Any], tuple[Any, Any] | None] = lambda key: None
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Updates one weight in place, or lists of them.
@@ -104,7 +109,7 @@ class Updater:
             When the bytes are damaged, or name anything but arrays, optimizers and schedules.
         """
         states, optimizer, progress = load_states(states)
-        self.states = states
+        self.states = {key: self._own(key, state) for key, state in states.items()}
         if optimizer is not None:
             self.optimizer = optimizer
             self.aggregate_updates = optimizer.aggregate_num > 0
@@ -114,8 +119,42 @@ class Updater:
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """All states and counts of updates as bytes that MXNet 1.9.1 reads, too; with ``dump_optimizer`` the
-        optimizer's settings follow."""
-        return dump_states(self.states, self.optimizer, dump_optimizer)
+        optimizer's settings follow. Those of weights that are split over ranks are whole; all ranks call it."""
+        file = io.BytesIO()
+        self.write_states(file, dump_optimizer)
+        return file.getvalue()
+
+    def write_states(self, file: Any, dump_optimizer: bool = False, is_kept: bool = True) -> None:
+        """Writes what :meth:`get_states` gives to a file."""
+        states = {key: self._whole(key, state) for key, state in self.states.items()}
+        dump_states(file, states, self.optimizer, dump_optimizer, is_kept)
+
+    def _whole(self, key: Any, state: Any) -> Any:
+        part = self.part_of(key)
+        if part is None:
+            return state
+        if isinstance(state, (tuple, list)):
+            return type(state)(self._whole(key, one) for one in state)
+        cut, shape = part
+        if not self._is_cut(state, shape, cut.own_shape(shape)[cut.axis], cut):
+            return state
+        whole = (*state.shape[: cut.axis], shape[cut.axis], *state.shape[cut.axis + 1 :])
+        return SplitState(lambda: cut.whole(state, whole))
+
+    def _own(self, key: Any, state: Any) -> Any:
+        """The part of a whole state that goes with the own part of the weight."""
+        part = self.part_of(key)
+        if part is None:
+            return state
+        if isinstance(state, (tuple, list)):
+            return type(state)(self._own(key, one) for one in state)
+        cut, shape = part
+        return cut.part(state) if self._is_cut(state, shape, shape[cut.axis], cut) else state
+
+    @staticmethod
+    def _is_cut(state: Any, shape: Any, size: int, cut: Any) -> bool:
+        """Whether an array has so many elements along the axis that is cut, as weights have."""
+        return isinstance(state, NDArray) and len(state.shape) == len(shape) and state.shape[cut.axis] == size
 
 
 def get_updater(optimizer: Optimizer) -> Any:

@@ -14,6 +14,7 @@ job, a *mesh* its ranks in a grid with named axes, a *layout* says which rank ho
 
 from .checkpoint import load, save
 from .collectives import all_reduce, all_to_all, gather, own, reduce_scatter, share
+from .groups import split
 from .job import barrier, load_links, rank, set_cache, set_links, size, start, traffic
 from .layout import Layout
 from .matrix import Matrix
@@ -47,6 +48,7 @@ __all__ = [
     "shard",
     "share",
     "size",
+    "split",
     "start",
     "store",
     "traffic",

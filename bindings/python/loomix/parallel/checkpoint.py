@@ -19,7 +19,7 @@ from typing import Any
 from .. import _parallel
 from .._files import write_whole
 from ..base import MXNetFileError
-from .files import _together
+from .files import together
 from .job import ensure_started
 from .layout import Layout
 from .matrix import Matrix
@@ -37,8 +37,8 @@ def save(folder: str, things: Mapping[str, Any], step: int) -> None:
     folder : str
         All ranks see it.
     things : dict
-        By name: matrices, whose blocks all ranks write; networks (``save_parameters``), split over ranks or the same on
-        all, and trainers (``save_states``) that are the same on all, which rank 0 writes.
+        By name: matrices, whose blocks all ranks write; networks (``save_parameters``) and trainers
+        (``save_states``), split over ranks or the same on all.
     step : int
         What :func:`load` gives back.
 
@@ -71,7 +71,7 @@ def save(folder: str, things: Mapping[str, Any], step: int) -> None:
             _remove_all_but(folder, index)  # what a killed process left would mix with this
             os.makedirs(_place(folder, _next_number(index)))
 
-    _together(begin, f"save into {folder}")
+    together(begin, f"save into {folder}")
     number = _next_number(index)
     place = _place(folder, number)
     for name, thing in things.items():
@@ -80,12 +80,13 @@ def save(folder: str, things: Mapping[str, Any], step: int) -> None:
 
     def write_others() -> None:
         for name, kind in kinds.items():
-            if kind == "params" and (rank == 0 or _is_split(things[name].collect_params().values())):
-                things[name].save_parameters(os.path.join(place, f"{name}.params"))  # of split ones by all
-            elif kind == "states" and rank == 0:
-                things[name].save_states(os.path.join(place, f"{name}.states"))
+            thing, path = things[name], os.path.join(place, f"{name}.{kind}")
+            if kind == "params" and (rank == 0 or _is_split(thing.collect_params().values())):
+                thing.save_parameters(path)  # of split ones by all
+            elif kind == "states" and (rank == 0 or _is_split(thing._params)):
+                thing.save_states(path)
 
-    _together(write_others, f"save into {folder}")
+    together(write_others, f"save into {folder}")
     index = [*index, {"number": number, "step": int(step), "things": kinds}][-KEPT:]
 
     def write_index(path: str) -> None:
@@ -96,7 +97,7 @@ def save(folder: str, things: Mapping[str, Any], step: int) -> None:
         write_whole(_index(folder), write_index)
         _remove_all_but(folder, index)
 
-    _together(lambda: end() if rank == 0 else None, f"save into {folder}")
+    together(lambda: end() if rank == 0 else None, f"save into {folder}")
 
 
 def load(folder: str, things: Mapping[str, Any], step: int | None = None) -> tuple[int, dict[str, Any]]:
@@ -147,7 +148,7 @@ def load(folder: str, things: Mapping[str, Any], step: int | None = None) -> tup
                     f"it has {there}."
                 )
 
-    _together(read, f"load from {folder}")
+    together(read, f"load from {folder}")
     place = _place(folder, found[-1]["number"])
     result: dict[str, Any] = {}
     for name, thing in things.items():
@@ -165,7 +166,7 @@ def load(folder: str, things: Mapping[str, Any], step: int | None = None) -> tup
             )
         reads = thing.load_parameters if kind == "params" else thing.load_states
         path = os.path.join(place, f"{name}.{kind}")
-        _together(lambda reads=reads, path=path: reads(path), f"load from {folder}")
+        together(lambda reads=reads, path=path: reads(path), f"load from {folder}")
         result[name] = thing
     return found[-1]["step"], result
 
@@ -179,11 +180,6 @@ def _kind_of(name: str, thing: Any) -> str:
     if hasattr(thing, "save_parameters"):
         return "params"
     if hasattr(thing, "save_states"):
-        if _is_split(thing._params):
-            raise ValueError(
-                f"[parallel] {name!r} trains parameters that are split over ranks, and each rank has states of its "
-                "part; expected a trainer of whole ones. Trainer.save_states writes this rank's."
-            )
         return "states"
     raise TypeError(
         f"[parallel] {name!r} is of type {type(thing).__name__}; expected a Matrix, a network or a trainer."

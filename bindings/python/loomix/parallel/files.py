@@ -44,7 +44,7 @@ def save_matrix(folder: str, matrix: Matrix) -> None:
         if own:
             write_whole(_blocks(folder, before["number"] + 1, rank), lambda path: save(path, own))
 
-    _together(write_blocks, f"save into {folder}")
+    together(write_blocks, f"save into {folder}")
     index = {
         "format": FORMAT,
         "number": before["number"] + 1,
@@ -58,7 +58,7 @@ def save_matrix(folder: str, matrix: Matrix) -> None:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(index, file)
 
-    _together(lambda: write_whole(_index(folder), write_index) if rank == 0 else None, f"save into {folder}")
+    together(lambda: write_whole(_index(folder), write_index) if rank == 0 else None, f"save into {folder}")
     for owner in set(before["owners"]):
         if owner % size == rank:
             with contextlib.suppress(FileNotFoundError):
@@ -81,7 +81,7 @@ def load_blocks(folder: str) -> tuple[list[NDArray], Layout, str]:
             path = _blocks(folder, index["number"], index["owners"][number])
             found.append(_read_block(path, files, number, layout.block(number)[2:], dtype))
 
-    _together(read, f"load from {folder}")
+    together(read, f"load from {folder}")
     assert layout is not None
     return found, layout, dtype
 
@@ -123,7 +123,7 @@ def _read_index(folder: str) -> dict[str, Any]:
     return index
 
 
-def _together(work: Any, what: str) -> None:
+def together(work: Any, what: str) -> None:
     """Runs what each rank does with files. If it fails anywhere it fails everywhere; all have done it at its end."""
     from .matrix import Matrix
 

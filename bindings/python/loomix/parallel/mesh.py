@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from .. import _core as _core
@@ -75,6 +76,30 @@ class Mesh:
         """
         ranks = self._handle.line(own_rank(), name)
         return Axis(ranks, ranks.index(own_rank()))
+
+    def num_parts(self, *axes: str) -> int:
+        """How many parts data has that is dealt out over the ranks along some axes, by default along all: what
+        iterators take as ``num_parts``.
+
+        >>> from loomix import parallel
+        >>> mesh = parallel.Mesh(data=1, model=1)
+        >>> mesh.num_parts("data"), mesh.part_index("data")
+        (1, 0)
+        """
+        return math.prod(len(self.axis(name).ranks) for name in axes or self.shape)
+
+    def part_index(self, *axes: str) -> int:
+        """Which of the :meth:`num_parts` parts is this rank's: what iterators take as ``part_index``.
+
+        >>> from loomix import parallel
+        >>> parallel.Mesh(data=1).part_index()
+        0
+        """
+        index = 0
+        for name in axes or self.shape:
+            along = self.axis(name)
+            index = index * len(along.ranks) + along.rank
+        return index
 
     def __repr__(self) -> str:
         return f"Mesh({', '.join(f'{name}={size}' for name, size in self.shape.items())})"

@@ -4,15 +4,10 @@
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .. import ndarray as nd
 from ..base import MXNetNotImplementedError, MXNetTypeError, MXNetValueError, StateError
-from .collectives import gather
-from .job import barrier, rank, size
+from .agreement import agree
 from .split_pass import SplitSymbol, split_symbol
 from .splits import Cut, Split
 
@@ -22,29 +17,7 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
     from .mesh import Mesh
 
-__all__ = ["SplitGraph", "agree", "explain", "save_once", "shard"]
-
-
-def agree(what: str, text: str) -> None:
-    """ValueError on all ranks, unless all give the same text; it says which gave what."""
-    if size() == 1:
-        return
-    limit = 400
-    note = hashlib.sha256(text.encode()).digest() + text.encode()[:limit].ljust(limit)
-    mine = nd.array(np.frombuffer(note, dtype="uint8"), dtype="uint8").reshape((1, -1))
-    notes = gather(mine, list(range(size()))).asnumpy()
-    if (notes == notes[0]).all():
-        return
-    given = [bytes(row[32:]).decode(errors="replace").strip() for row in notes]
-    told = "; ".join(f"rank {i}: {item}" for i, item in enumerate(given))
-    raise MXNetValueError(f"[parallel] ranks give different {what}: {told}. Expected the same on all.")
-
-
-def save_once(filename: str, arrays: Any) -> None:
-    """Writes arrays that all ranks have to a file, by one of them; all call it, and find the file there after it."""
-    if rank() == 0:
-        nd.save(filename, arrays)
-    barrier()
+__all__ = ["SplitGraph", "explain", "shard"]
 
 
 class Examples:
@@ -136,7 +109,7 @@ def _check_size(block: Any, param: Any, cut: Cut) -> None:
 
 
 def _split_block(block: Any, split: Split, mesh: Mesh) -> None:
-    axes = getattr(block, "_split_axes", {}).get(split.kind)
+    axes = block._cuts(split.kind)
     if axes is None:
         raise MXNetNotImplementedError(
             f"[shard] block '{block.name}' of type {type(block).__name__} cannot be split by {split.kind}."
@@ -234,7 +207,8 @@ def shard(net: Any, mesh: Mesh, splits: Mapping[str, Split], examples: str | Non
 
 def explain(net: Any) -> str:
     """What travels in a step of a network with split layers: of each compiled graph that ran, each move and its bytes,
-    and which operators got their inputs gathered because they have no rule.
+    and which operators got their inputs gathered because they have no rule. Of a block, or a Module or an Executor with
+    :func:`split` groups.
 
     Bytes are those that this rank sends, in a forward and a backward pass.
 
@@ -251,25 +225,34 @@ def explain(net: Any) -> str:
       a step sends 0 bytes
     """
     lines: list[str] = []
-    total = 0
-    ran = False
-    for _, block in _blocks(net):
-        if block._split is not None:
-            lines.append(f"{block.name}: {block._split.kind} over {block._split.axis!r}")
-    for _, block in _blocks(net):
-        cached = getattr(block, "_cached", None)
-        if not isinstance(cached, SplitGraph) or cached.last is None:
-            continue
-        ran = True
-        made = cached.last
-        for move in made.moves:
-            lines.append(
-                f"  {move.value} -> {move.reader}: {move.operator}, {move.forward} bytes forward, "
-                f"{move.backward} backward"
+    made: list[SplitSymbol] = []
+    local = getattr(net, "_local", None) or getattr(getattr(net, "_exec_group", None), "local", None)
+    if local is not None:
+        lines += [f"{layer}: columns over {local.axis!r}" for layer in local.layers]
+        made.append(local.made)
+    elif not hasattr(net, "_children"):
+        raise StateError(
+            f"[parallel.explain] nothing of {net!r} is split over ranks, or it is not bound yet."
+        )
+    else:
+        for _, block in _blocks(net):
+            if block._split is not None:
+                lines.append(f"{block.name}: {block._split.kind} over {block._split.axis!r}")
+            cached = getattr(block, "_cached", None)
+            if isinstance(cached, SplitGraph) and cached.last is not None:
+                made.append(cached.last)
+        if not made:
+            raise StateError(
+                f"[parallel.explain] block '{net.name}' has run no split layer yet: call it once."
             )
-            total += move.forward + move.backward
-        if made.without_rule:
-            lines.append(f"  gathered for want of a rule: {', '.join(made.without_rule)}")
-    if not ran:
-        raise StateError(f"[parallel.explain] block '{net.name}' has run no split layer yet: call it once.")
+    moves = [move for one in made for move in one.moves]
+    for move in moves:
+        lines.append(
+            f"  {move.value} -> {move.reader}: {move.operator}, {move.forward} bytes forward, "
+            f"{move.backward} backward"
+        )
+    for one in made:
+        if one.without_rule:
+            lines.append(f"  gathered for want of a rule: {', '.join(one.without_rule)}")
+    total = sum(move.forward + move.backward for move in moves)
     return "\n".join([*lines, f"  a step sends {total} bytes"])

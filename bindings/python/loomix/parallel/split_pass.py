@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..symbol import Symbol, load_json
-from .split_rules import RULES
+from . import loss_rules as loss_rules  # registers its rules
+from .split_rules import EVERYWHERE, SHARED, SUM, WHOLE, rule_of
 from .splits import part_of
 
 if TYPE_CHECKING:
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
     from .splits import Cut
 
 __all__ = ["Move", "SplitSymbol", "split_symbol"]
-
-WHOLE, SUM, SHARED = (
-    "whole",
-    "sum",
-    "shared",
-)  # what a value is, or is wanted as; else a number: the axis that is cut
 
 
 class Move(NamedTuple):
@@ -59,6 +54,7 @@ class Node:
         self._splitter, self._inputs = splitter, inputs
         self.name, self.op, self.attrs = node["name"], node["op"], dict(node.get("attrs", {}))
         self.ranks, self.rank, self.group = splitter.ranks, splitter.rank, splitter.group
+        self.replicas = splitter.replicas
         self._node = node
 
     def __len__(self) -> int:
@@ -91,12 +87,22 @@ class Node:
 
     def note_sum(self) -> None:
         """Counts a sum over ranks of the whole output, which the rule made by itself."""
-        value = self._splitter.current, 0
-        self._splitter.count(value, self.name, self.name, "_parallel_all_reduce", {"partial_gradient": False})
+        attrs = {"partial_gradient": False}
+        self.note(
+            "_parallel_all_reduce", self.out_shape(), self._splitter.dtypes[self._splitter.current, 0], attrs
+        )
+
+    def note(self, op: str, shape: tuple[int, ...], dtype: Any, attrs: dict[str, Any]) -> None:
+        """Counts a move that the rule made by itself, of a value of this whole shape."""
+        self._splitter.count(shape, dtype, self.name, self.name, op, attrs)
 
     def part(self, size: int) -> int:
         """How many of so many this rank has."""
         return part_of(size, self.ranks, self.rank)
+
+    def begin(self, size: int) -> int:
+        """Where this rank's part of so many begins."""
+        return size // self.ranks * self.rank + min(self.rank, size % self.ranks)
 
     def same(self, inputs: list[list[int]], **attrs: Any) -> list[int]:
         """The operator itself with other attributes."""
@@ -111,12 +117,19 @@ class Node:
 
 class _Splitter:
     def __init__(
-        self, symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any], cuts: Mapping[str, Cut]
+        self,
+        symbol: Symbol,
+        shapes: Mapping[str, Any],
+        dtypes: Mapping[str, Any],
+        cuts: Mapping[str, Cut],
+        wanted: Mapping[int, Any],
     ) -> None:
+        self.wanted = wanted
         self.graph = json.loads(symbol.tojson(remove_amp_cast=False))
         self.cuts = cuts
         first = next(iter(cuts.values()))
         self.group, self.ranks, self.rank = first.group, first.size, first.rank
+        self.replicas = first.replicas
         self.nodes: list[dict[str, Any]] = []
         self.states: dict[tuple[int, int], Any] = {}
         self.places: dict[tuple[int, int], list[int]] = {}
@@ -157,7 +170,7 @@ class _Splitter:
             [self.places[value]],
         )
         self.brought[value, wanted] = place
-        self.count(value, name, reader, op, attrs)
+        self.count(self.shapes[value], self.dtypes[value], name, reader, op, attrs)
         return place
 
     def _mover(self, state: Any, wanted: Any, shape: tuple[int, ...]) -> tuple[str, dict[str, Any]]:
@@ -179,9 +192,8 @@ class _Splitter:
             "new_whole": shape[wanted],
         }
 
-    def count(self, value: tuple[int, int], name: str, reader: str, op: str, attrs: Any) -> None:
-        shape, others = self.shapes[value], self.ranks - 1
-        item = np.dtype(self.dtypes[value]).itemsize
+    def count(self, shape: tuple[int, ...], dtype: Any, name: str, reader: str, op: str, attrs: Any) -> None:
+        others, item = self.ranks - 1, np.dtype(dtype).itemsize
         count = math.prod(shape)
         axis = attrs.get("axis")
         largest = count if axis is None else count // shape[axis] * part_of(shape[axis], self.ranks, 0)
@@ -210,7 +222,10 @@ class _Splitter:
                 self._variable(number, node)
             else:
                 self._operator(number, node, inputs)
-        heads = [self.bring((a, b), WHOLE, "the output") for a, b, *_ in self.graph["heads"]]
+        heads = [
+            self.bring((a, b), self.wanted.get(i, WHOLE), "the output")
+            for i, (a, b, *_) in enumerate(self.graph["heads"])
+        ]
         variables = [i for i, node in enumerate(self.nodes) if node["op"] == "null"]
         made = {"nodes": self.nodes, "arg_nodes": variables, "heads": heads, "attrs": self.graph["attrs"]}
         return SplitSymbol(load_json(json.dumps(made)), self.moves, self.without_rule, self.layers)
@@ -227,7 +242,7 @@ class _Splitter:
     def _operator(self, number: int, node: dict[str, Any], inputs: list[tuple[int, int]]) -> None:
         seen = Node(self, node, inputs)
         touched = any(self.states[value] != WHOLE for value in inputs)
-        rule = RULES.get(node["op"]) if touched else None
+        rule = rule_of(node["op"]) if touched or node["op"] in EVERYWHERE else None
         result = None if rule is None else rule(seen)
         if result is None:
             if touched and rule is None:
@@ -244,9 +259,13 @@ class _Splitter:
 
 
 def split_symbol(
-    symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any], cuts: Mapping[str, Cut]
+    symbol: Symbol,
+    shapes: Mapping[str, Any],
+    dtypes: Mapping[str, Any],
+    cuts: Mapping[str, Cut],
+    heads: Mapping[int, Any] | None = None,
 ) -> SplitSymbol:
-    """The symbol for one rank, whose outputs are whole on all.
+    """The symbol for one rank.
 
     Parameters
     ----------
@@ -255,5 +274,7 @@ def split_symbol(
         Of its inputs; the shapes are whole.
     cuts : dict of str to Cut
         The inputs of which each rank has a part; all over the same axis of a mesh.
+    heads : dict, optional
+        By number, outputs of which each rank gets its part along an axis; the others are whole on all.
     """
-    return _Splitter(symbol, shapes, dtypes, cuts).run()
+    return _Splitter(symbol, shapes, dtypes, cuts, heads or {}).run()

@@ -11,29 +11,58 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from .split_pass import Node
 
     Rule = Callable[[Node], "tuple[list[list[int]], list[Any]] | None"]
 
-__all__ = ["RULES"]
+__all__ = [
+    "EVERYWHERE",
+    "RULES",
+    "SHARED",
+    "SUM",
+    "WHOLE",
+    "flag_of",
+    "name_of",
+    "parameter_cuts",
+    "rule",
+    "rule_of",
+    "value_of",
+]
 
 RULES: dict[str, Rule] = {}
-_WHOLE, _SUM, _SHARED = "whole", "sum", "shared"
+EVERYWHERE: set[str] = set()  # whose rules are asked where nothing is cut, too
+# What a value is, or is wanted as; else a number: the axis that is cut.
+WHOLE, SUM, SHARED = "whole", "sum", "shared"
 
 
-def _rule(*names: str) -> Callable[[Rule], Rule]:
-    def add(rule: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names, rule))
-        return rule
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Registers the function below as the rule of these operators."""
+
+    def add(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names, function))
+        return function
 
     return add
 
 
-def _value(node: Node, key: str, default: Any) -> Any:
-    text = node.attrs.get(key)
+def rule_of(op: str) -> Rule | None:
+    """The rule of an operator; those that work element by element (a trait of theirs) share one."""
+    found = RULES.get(op)
+    return _elements if found is None and _core.operator_info(op)["elementwise"] else found
+
+
+def value_of(node: Node, key: str, default: Any) -> Any:
+    """An attribute as a Python value."""
+    return _parsed(node.attrs, key, default)
+
+
+def _parsed(attrs: Any, key: str, default: Any) -> Any:
+    text = attrs.get(key)
     if text is None:
         return default
     try:
@@ -42,83 +71,91 @@ def _value(node: Node, key: str, default: Any) -> Any:
         return text
 
 
-def _flag(node: Node, key: str, default: bool) -> bool:
-    return str(_value(node, key, default)).lower() in ("true", "1")
+def flag_of(node: Node, key: str, default: bool) -> bool:
+    """An attribute that is true or false."""
+    return str(value_of(node, key, default)).lower() in ("true", "1")
 
 
 def _first_cut(node: Node) -> int | None:
     return next((cut for i in range(len(node)) if (cut := node.cut(i)) is not None), None)
 
 
+def parameter_cuts(op: str, attrs: Mapping[str, str]) -> dict[int, int]:
+    """Where a layer is split by columns: by number, the inputs that are cut, and the axis. Empty: it cannot be."""
+    if not str(attrs.get("layout", "None")).startswith(("NC", "None")):
+        return {}
+    if op == "Deconvolution" and str(attrs.get("num_group", 1)) != "1":
+        return {1: 0, 2: 0}
+    return _COLUMNS.get(op, {})
+
+
+_COLUMNS = {
+    "FullyConnected": {1: 0, 2: 0},
+    "Convolution": {1: 0, 2: 0},
+    "Deconvolution": {1: 1, 2: 0},
+    "Embedding": {1: 1},
+    "BatchNorm": {1: 0, 2: 0, 3: 0, 4: 0},
+}
+
 # ---- elements ----
 
 
-@_rule(
-    "Activation", "relu", "sigmoid", "tanh", "softsign", "hard_sigmoid", "erf", "exp", "expm1", "log", "log1p", "sqrt",
-    "rsqrt", "square", "abs", "negative", "reciprocal", "sign", "clip", "_copy", "BlockGrad", "Cast", "amp_cast",
-    "smooth_l1", "elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div", "add_n", "_plus_scalar",
-    "_minus_scalar", "_rminus_scalar", "_mul_scalar", "_div_scalar", "_rdiv_scalar", "_power_scalar",
-    "_maximum_scalar", "_minimum_scalar", "_maximum", "_minimum",
-)  # fmt: skip
+@rule("_copy", "BlockGrad", "clip", "smooth_l1")
 def _elements(node: Node) -> Any:
+    """Inputs of size 1 along the cut axis stand for all of it."""
     axis = _first_cut(node)
-    if axis is None:
+    out = node.out_shape()
+    if axis is None or any(len(node.shape(i)) != len(out) for i in range(len(node))) or out[axis] == 1:
         return None
-    return [node.same([node.get(i, axis) for i in range(len(node))])], [axis]
+    wanted = [SHARED if node.shape(i)[axis] == 1 else axis for i in range(len(node))]
+    return [node.same([node.get(i, wanted[i]) for i in range(len(node))])], [axis]
 
 
-@_rule("LeakyReLU")
+@rule("LeakyReLU")
 def _leaky(node: Node) -> Any:
-    return _elements(node) if len(node) == 1 and _value(node, "act_type", "leaky") != "rrelu" else None
+    return _elements(node) if len(node) == 1 and value_of(node, "act_type", "leaky") != "rrelu" else None
 
 
-@_rule(
-    "broadcast_add",
-    "broadcast_sub",
-    "broadcast_mul",
-    "broadcast_div",
-    "broadcast_maximum",
-    "broadcast_minimum",
-)
-def _broadcast(node: Node) -> Any:
-    axis = _first_cut(node)
-    if axis is None or len(node.shape(0)) != len(node.shape(1)):
-        return None
-    if node.shape(0)[axis] == 1 and node.shape(1)[axis] == 1:
-        return None
-    wanted = [_SHARED if node.shape(i)[axis] == 1 else axis for i in range(2)]
-    return [node.same([node.get(i, wanted[i]) for i in range(2)])], [axis]
-
-
-@_rule("Dropout")
+@rule("Dropout")
 def _dropout(node: Node) -> Any:
-    """The mask is that of the whole, so that it does not depend on the number of ranks."""
-    axis = node.cut(0)
-    if axis is None:
+    """The mask is that of the whole, so it does not depend on the number of ranks: of the examples (the first axis)
+    of all ranks that have the same part of the network, and along the axis that is cut."""
+    axis, shape = node.cut(0), node.shape(0)
+    replicas, index = node.replicas
+    if axis is None and replicas == 1:
         return None
-    shape = node.shape(0)
-    ones = node.emit("_ones", "ones", [], shape=shape, dtype=_name_of(node.dtype(0)))
-    drawn = node.emit("Dropout", "drawn", [ones], **node.attrs)
-    mask = node.emit("_parallel_own", "mask", [drawn], group=node.group, axis=axis, whole=shape[axis])
-    return [node.emit("elemwise_mul", "fwd", [node.get(0, axis), mask])], [axis]
+    rows = shape[0]
+    all_rows = (rows * replicas, *shape[1:])
+    ones = node.emit("_ones", "ones", [], shape=all_rows, dtype=name_of(node.dtype(0)))
+    mask = node.emit("Dropout", "drawn", [ones], **node.attrs)
+    if replicas > 1:
+        mask = node.emit("slice_axis", "rows", [mask], axis=0, begin=index * rows, end=(index + 1) * rows)
+    if axis is not None:
+        mask = node.emit("_parallel_own", "mask", [mask], group=node.group, axis=axis, whole=shape[axis])
+    state = WHOLE if axis is None else axis
+    return [node.emit("elemwise_mul", "fwd", [node.get(0, state), mask])], [state]
 
 
-def _name_of(dtype: Any) -> str:
+EVERYWHERE.add("Dropout")
+
+
+def name_of(dtype: Any) -> str:
+    """As attributes of operators name a type."""
     return getattr(dtype, "__name__", str(dtype))
 
 
 # ---- products ----
 
 
-@_rule("FullyConnected")
+@rule("FullyConnected")
 def _fully_connected(node: Node) -> Any:
     bias = [2] if len(node) == 3 else []
     shape, cut, weight = node.shape(0), node.cut(0), node.cut(1)
     last = len(node.out_shape()) - 1
-    flatten = _flag(node, "flatten", True) and len(shape) > 2
+    flatten = flag_of(node, "flatten", True) and len(shape) > 2
     if weight == 0:
         hidden = node.part(int(node.attrs["num_hidden"]))
-        inputs = [node.get(0, _SHARED), node.get(1, 0), *(node.get(i, 0) for i in bias)]
+        inputs = [node.get(0, SHARED), node.get(1, 0), *(node.get(i, 0) for i in bias)]
         return [node.same(inputs, num_hidden=hidden)], [last]
     if weight == 1 and not flatten:
         return _sum_of_rows(node, len(shape) - 1, last)
@@ -130,75 +167,98 @@ def _fully_connected(node: Node) -> Any:
         and cut != (1 if flatten else len(shape) - 1)
         and not (flatten and cut)
     ):
-        return [node.same([node.get(0, cut), *(node.get(i, _SHARED) for i in (1, *bias))])], [cut]
+        return [node.same([node.get(0, cut), *(node.get(i, SHARED) for i in (1, *bias))])], [cut]
     return None
 
 
-def _sum_of_rows(node: Node, axis: int, channels: int) -> Any:
+def _sum_of_rows(node: Node, axis: int, channels: int, inner: int = 1) -> Any:
     """A product of the own part of the data's `axis`; the bias, along `channels`, is added once, to the sum."""
-    product = node.same([node.get(0, axis), node.get(1, 1)], no_bias=True)
+    product = node.same([node.get(0, axis), node.get(1, inner)], no_bias=True)
     if len(node) < 3:
-        return [product], [_SUM]
+        return [product], [SUM]
     total = node.emit("_parallel_all_reduce", "sum", [product], group=node.group, partial_gradient=False)
     node.note_sum()
     shape = [1] * len(node.out_shape())
     shape[channels] = -1
-    added = node.emit("Reshape", "bias_row", [node.get(2, _WHOLE)], shape=tuple(shape))
-    return [node.emit("broadcast_add", "with_bias", [total, added])], [_WHOLE]
+    added = node.emit("Reshape", "bias_row", [node.get(2, WHOLE)], shape=tuple(shape))
+    return [node.emit("broadcast_add", "with_bias", [total, added])], [WHOLE]
 
 
-@_rule("Convolution")
+def _has_channels_first(node: Node) -> bool:
+    return str(node.attrs.get("layout", "None")).startswith(("NC", "None"))
+
+
+@rule("Convolution")
 def _convolution(node: Node) -> Any:
-    layout = str(node.attrs.get("layout", "None"))
-    if int(_value(node, "num_group", 1)) != 1 or not (layout == "None" or layout.startswith("NC")):
-        return None
+    """By filters, by what they are multiplied by, or by examples."""
+    return _filters(node, out=0, inner=1) if _has_channels_first(node) else None
+
+
+@rule("Deconvolution")
+def _deconvolution(node: Node) -> Any:
+    """As convolutions, but the axes of the weight change places."""
+    return _filters(node, out=1, inner=0) if _has_channels_first(node) else None
+
+
+def _filters(node: Node, out: int, inner: int) -> Any:
+    """`out` and `inner` are the axes of the weight that are outputs and inputs."""
     cut, weight = node.cut(0), node.cut(1)
     bias = range(2, len(node))
-    if weight == 0:
+    if int(value_of(node, "num_group", 1)) != 1:
+        if weight is not None or (cut is not None and cut == 1):
+            return _groups_of_filters(node)
+    elif weight == out:
         filters = node.part(int(node.attrs["num_filter"]))
-        inputs = [node.get(0, _SHARED), node.get(1, 0), *(node.get(i, 0) for i in bias)]
+        inputs = [node.get(0, SHARED), node.get(1, out), *(node.get(i, 0) for i in bias)]
         return [node.same(inputs, num_filter=filters)], [1]
-    if weight == 1:
-        return _sum_of_rows(node, 1, 1)
+    elif weight == inner:
+        return _sum_of_rows(node, 1, 1, inner)
     if weight is None and cut == 0:
-        return [node.same([node.get(0, 0), *(node.get(i, _SHARED) for i in (1, *bias))])], [0]
+        return [node.same([node.get(0, 0), *(node.get(i, SHARED) for i in (1, *bias))])], [0]
     return None
 
 
-@_rule("dot")
+def _groups_of_filters(node: Node) -> Any:
+    """Each rank has some groups, with their channels and their filters."""
+    groups, filters = int(node.attrs["num_group"]), int(node.attrs["num_filter"])
+    if groups % node.ranks or node.cut(1) not in (None, 0):
+        return None
+    inputs = [node.get(0, 1), node.get(1, 0), *(node.get(i, 0) for i in range(2, len(node)))]
+    return [node.same(inputs, num_group=groups // node.ranks, num_filter=filters // node.ranks)], [1]
+
+
+@rule("dot")
 def _dot(node: Node) -> Any:
     if len(node.shape(0)) != 2 or len(node.shape(1)) != 2:
         return None
-    inner = 0 if _flag(node, "transpose_a", False) else 1, 1 if _flag(node, "transpose_b", False) else 0
+    inner = 0 if flag_of(node, "transpose_a", False) else 1, 1 if flag_of(node, "transpose_b", False) else 0
     a, b = node.cut(0), node.cut(1)
     if a == inner[0] or b == inner[1]:
-        return [node.same([node.get(0, inner[0]), node.get(1, inner[1])])], [_SUM]
+        return [node.same([node.get(0, inner[0]), node.get(1, inner[1])])], [SUM]
     if b is not None:
-        return [node.same([node.get(0, _SHARED), node.get(1, b)])], [1]
+        return [node.same([node.get(0, SHARED), node.get(1, b)])], [1]
     if a is not None:
-        return [node.same([node.get(0, a), node.get(1, _SHARED)])], [0]
+        return [node.same([node.get(0, a), node.get(1, SHARED)])], [0]
     return None
 
 
-@_rule("batch_dot")
+@rule("batch_dot")
 def _batch_dot(node: Node) -> Any:
     if node.cut(0) != 0 and node.cut(1) != 0:
         return None
     return [node.same([node.get(0, 0), node.get(1, 0)])], [0]
 
 
-@_rule("Embedding")
+@rule("Embedding")
 def _embedding(node: Node) -> Any:
     weight, cut = node.cut(1), node.cut(0)
     if weight == 1:
         size = node.part(int(node.attrs["output_dim"]))
-        return [node.same([node.get(0, _WHOLE), node.get(1, 1)], output_dim=size)], [
-            len(node.out_shape()) - 1
-        ]
+        return [node.same([node.get(0, WHOLE), node.get(1, 1)], output_dim=size)], [len(node.out_shape()) - 1]
     if weight == 0:
         return _rows_of_vocabulary(node)
     if weight is None and cut is not None:
-        return [node.same([node.get(0, cut), node.get(1, _SHARED)])], [cut]
+        return [node.same([node.get(0, cut), node.get(1, SHARED)])], [cut]
     return None
 
 
@@ -206,21 +266,20 @@ def _rows_of_vocabulary(node: Node) -> Any:
     """Each rank looks up what it has, and gives zeros for the rest."""
     whole = int(node.attrs["input_dim"])
     size = node.part(whole)
-    begin = whole // node.ranks * node.rank + min(node.rank, whole % node.ranks)
-    indices = node.emit("clip", "in_range", [node.get(0, _WHOLE)], a_min=0, a_max=whole - 1)
-    place = node.emit("_minus_scalar", "place", [indices], scalar=begin)
+    indices = node.emit("clip", "in_range", [node.get(0, WHOLE)], a_min=0, a_max=whole - 1)
+    place = node.emit("_minus_scalar", "place", [indices], scalar=node.begin(whole))
     near = node.emit("clip", "near", [place], a_min=0, a_max=size - 1)
     found = node.same([near, node.get(1, 0)], input_dim=size)
     is_here = node.emit("_equal", "is_here", [place, near])
-    mask = node.emit("Cast", "as_factor", [is_here], dtype=_name_of(node.dtype(1)))
+    mask = node.emit("Cast", "as_factor", [is_here], dtype=name_of(node.dtype(1)))
     mask = node.emit("expand_dims", "factor", [mask], axis=-1)
-    return [node.emit("broadcast_mul", "own", [found, mask])], [_SUM]
+    return [node.emit("broadcast_mul", "own", [found, mask])], [SUM]
 
 
 # ---- shapes ----
 
 
-@_rule("Flatten", "Reshape")
+@rule("Flatten", "Reshape")
 def _reshape(node: Node) -> Any:
     """The cut axis stays one, or becomes the first of its factors, or takes others behind it in."""
     axis = node.cut(0)
@@ -238,60 +297,68 @@ def _reshape(node: Node) -> Any:
     return None
 
 
-@_rule("transpose")
+@rule("transpose")
 def _transpose(node: Node) -> Any:
     axis = node.cut(0)
     if axis is None:
         return None
-    order = list(_value(node, "axes", ()) or reversed(range(len(node.shape(0)))))
+    order = list(value_of(node, "axes", ()) or reversed(range(len(node.shape(0)))))
     return [node.same([node.get(0, axis)])], [order.index(axis)]
 
 
-@_rule("Concat")
-def _concat(node: Node) -> Any:
-    axis = _first_cut(node)
-    if axis is None or axis == int(_value(node, "dim", 1)) % len(node.shape(0)):
-        return None
-    return [node.same([node.get(i, axis) for i in range(len(node))])], [axis]
-
-
-@_rule("softmax", "log_softmax")
-def _softmax(node: Node) -> Any:
+@rule("expand_dims")
+def _expand_dims(node: Node) -> Any:
     axis = node.cut(0)
-    if len(node) != 1 or axis is None or axis == int(_value(node, "axis", -1)) % len(node.shape(0)):
+    if axis is None:
+        return None
+    place = int(value_of(node, "axis", 0)) % len(node.out_shape())
+    return [node.same([node.get(0, axis)])], [axis + (place <= axis)]
+
+
+@rule("slice_axis")
+def _slice_axis(node: Node) -> Any:
+    axis = node.cut(0)
+    if axis is None or axis == int(value_of(node, "axis", 0)) % len(node.shape(0)):
         return None
     return [node.same([node.get(0, axis)])], [axis]
+
+
+@rule("Concat")
+def _concat(node: Node) -> Any:
+    axis = _first_cut(node)
+    if axis is None or axis == int(value_of(node, "dim", 1)) % len(node.shape(0)):
+        return None
+    return [node.same([node.get(i, axis) for i in range(len(node))])], [axis]
 
 
 # ---- images and norms ----
 
 
-@_rule("Pooling")
+@rule("Pooling")
 def _pooling(node: Node) -> Any:
     axis = node.cut(0)
-    layout = str(node.attrs.get("layout", "None"))
-    if axis not in (0, 1) or not (layout == "None" or layout.startswith("NC")):
+    if axis not in (0, 1) or not _has_channels_first(node):
         return None
     return [node.same([node.get(0, axis)])], [axis]
 
 
-@_rule("LRN")
+@rule("LRN")
 def _lrn(node: Node) -> Any:
     return ([node.same([node.get(0, 0)])], [0]) if node.cut(0) == 0 else None
 
 
-@_rule("LayerNorm")
+@rule("LayerNorm")
 def _layer_norm(node: Node) -> Any:
     axis = node.cut(0)
-    if axis is None or axis == int(_value(node, "axis", -1)) % len(node.shape(0)):
+    if axis is None or axis == int(value_of(node, "axis", -1)) % len(node.shape(0)):
         return None
-    return [node.same([node.get(0, axis), node.get(1, _SHARED), node.get(2, _SHARED)])], [axis]
+    return [node.same([node.get(0, axis), node.get(1, SHARED), node.get(2, SHARED)])], [axis]
 
 
-@_rule("BatchNorm")
+@rule("BatchNorm")
 def _batch_norm(node: Node) -> Any:
     """Channels are normalised one by one; what is cut of the states is the rank's own."""
-    axis = int(_value(node, "axis", 1)) % len(node.shape(0))
+    axis = int(value_of(node, "axis", 1)) % len(node.shape(0))
     if any(node.cut(i) != 0 for i in range(1, 5)):
         return None
     return [node.same([node.get(0, axis), *(node.get(i, 0) for i in range(1, 5))])], [axis]

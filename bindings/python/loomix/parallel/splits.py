@@ -59,6 +59,9 @@ class Cut:
         self.mesh_axis, self.axis = mesh_axis, axis
         self._over = mesh.axis(mesh_axis)
         self.size, self.rank, self.group = len(self._over.ranks), self._over.rank, group_of(self._over)
+        others = [name for name in mesh.shape if name != mesh_axis]
+        #: How many ranks have the same part, each with examples of its own, and which of them this one is.
+        self.replicas = (mesh.num_parts(*others), mesh.part_index(*others)) if others else (1, 0)
 
     def __repr__(self) -> str:
         return f"axis {self.axis} cut over {self.mesh_axis!r}, {self.size} ranks"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ..._arguments import as_shape, as_whole
 from ...base import AssertedError
@@ -91,8 +91,6 @@ def conv_text(layer: Any, ins: int, outs: int) -> str:
 class _Conv(HybridBlock):
     """What all convolutions share. `output_padding` makes it a transposed one."""
 
-    _split_axes: ClassVar = {"columns": {"weight": 0, "bias": 0}, "rows": {"weight": 1}}
-
     def __init__(
         self,
         channels: int,
@@ -140,6 +138,12 @@ class _Conv(HybridBlock):
                     "bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True
                 )
             self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def _cuts(self, kind: str) -> dict[str, int] | None:
+        if self._kwargs["num_group"] != 1:  # whole groups
+            return {"weight": 0, "bias": 0} if kind == "columns" else None
+        out, inner = (0, 1) if self._op_name == "Convolution" else (1, 0)
+        return {"weight": out, "bias": 0} if kind == "columns" else {"weight": inner}
 
     def _weight_shape(self) -> tuple[int, ...]:
         outer, inner = self._channels, self._in_channels
@@ -372,8 +376,6 @@ class Conv1DTranspose(_Conv):
     (2, 4, 16)
     """
 
-    _split_axes: ClassVar = {}
-
     def __init__(
         self,
         channels: int,
@@ -437,8 +439,6 @@ class Conv2DTranspose(_Conv):
     (2, 4, 8, 8)
     """
 
-    _split_axes: ClassVar = {}
-
     def __init__(
         self,
         channels: int,
@@ -501,8 +501,6 @@ class Conv3DTranspose(_Conv):
     >>> layer(mx.nd.ones((2, 3, 2, 2, 2))).shape
     (2, 4, 4, 4, 4)
     """
-
-    _split_axes: ClassVar = {}
 
     def __init__(
         self,

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of a symbol's layers that are bound to a split over ranks that mpirun started."""
+
+import pytest
+from test_mpi_kvstore import no_mpi as no_mpi  # a fixture
+from test_mpi_kvstore import with_mpi as run
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+
+
+@pytest.fixture(autouse=True)
+def needs_mpi(no_mpi):
+    if no_mpi:
+        pytest.skip(no_mpi)
+
+
+MODULE = """
+import os, sys
+import loomix as mx, numpy as np
+from loomix import parallel
+ranks, rank = parallel.size(), parallel.rank()
+
+def build():
+    data = mx.sym.Variable("data")
+    net = mx.sym.Convolution(data, num_filter=4, kernel=(3, 3), name="conv0")
+    net = mx.sym.Activation(net, act_type="relu", name="act0")
+    net = mx.sym.Pooling(net, kernel=(2, 2), stride=(2, 2), pool_type="max", name="pool0")
+    with mx.AttrScope(ctx_group="fc"):
+        net = mx.sym.FullyConnected(net, num_hidden=13, name="fc1")
+        if mesh.num_parts() == mesh.num_parts("model"):  # else statistics are those of the own examples
+            net = mx.sym.BatchNorm(net, fix_gamma=False, name="norm1")
+        net = mx.sym.Activation(net, act_type="tanh", name="act1")
+        net = mx.sym.Dropout(net, p=0.3, name="drop1")
+        net = mx.sym.FullyConnected(net, num_hidden=5, name="fc2")
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+def fit(mesh=None, examples=True, optimizer="sgd", settings=None, **more):
+    mx.random.seed(3)
+    r = np.random.RandomState(1)
+    x, y = r.rand(32, 2, 8, 8).astype("f"), r.randint(0, 5, 32).astype("f")
+    parts, part = 1, 0
+    if mesh is not None and examples:
+        parts, part = mesh.num_parts(), mesh.part_index()
+    elif mesh is not None:
+        parts, part = (mesh.num_parts("data"), mesh.part_index("data")) if "data" in mesh.shape else (1, 0)
+    each = 8 // parts
+    mine = np.concatenate([np.arange(i * 8 + part * each, i * 8 + (part + 1) * each) for i in range(4)])
+    groups = None if mesh is None else {"fc": parallel.split(mesh, "model", examples=examples)}
+    module = mx.mod.Module(build(), group2ctxs=groups)
+    losses = []
+
+    def follow(step):
+        out, label = module.get_outputs()[0], step.locals["data_batch"].label[0]
+        loss = -mx.nd.log(mx.nd.pick(out, label)).sum()
+        if parts > 1:
+            loss = parallel.all_reduce(loss, range(ranks)) / (ranks // parts)
+        losses.append(float(loss.asscalar()))
+    module.fit(
+        mx.io.NDArrayIter(x[mine], y[mine], each), num_epoch=5, batch_end_callback=follow, optimizer=optimizer,
+        kvstore="local" if mesh is None else parallel.store(mesh), initializer=mx.init.Xavier(),
+        optimizer_params=settings or {"learning_rate": 0.2, "momentum": 0.9}, **more)
+    return losses, module
+mesh = parallel.Mesh(AXES)
+"""
+
+TRAINS = """
+expected, one = fit()
+for examples in (True, False):
+    losses, module = fit(mesh, examples)
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)  # sums have another order
+    assert len(losses) == 20
+    own = module._exec_group.execs[0].arg_dict["fc1_weight"].shape
+    size, place = mesh.shape["model"], mesh.coordinates()["model"]
+    assert own == (13 // size + (place < 13 % size), 36), own
+    for found, wanted in zip(module.get_params(), one.get_params()):
+        for key, array in wanted.items():
+            np.testing.assert_allclose(found[key].asnumpy(), array.asnumpy(), rtol=1e-3, atol=1e-5)
+    text = parallel.explain(module)
+    assert "fc1: columns over 'model'" in text and "a step sends" in text and "want of a rule" not in text, text
+    scores = module.score(mx.io.NDArrayIter(np.ones((8, 2, 8, 8)), np.ones(8), 8), "acc")
+print("good")
+"""
+
+
+MESHES = {"model=1": 1, "model=2": 2, "data=2, model=2": 4, "model=4": 4}
+
+
+@pytest.mark.parametrize("axes", MESHES)
+def test_module_trains_as_one_process(axes):
+    ranks = MESHES[axes]
+    done = run(MODULE.replace("AXES", axes) + TRAINS, "-n", str(ranks))
+    assert done.returncode == 0 and done.stdout.count("good") == ranks, done.stdout + done.stderr[-3000:]
+
+
+FILES = """
+folder = sys.argv[1]
+read = lambda name: open(os.path.join(folder, name), "rb").read()
+endings = ("-symbol.json", "-0001.params", "-0001.states")
+shapes = [("data", (8 // ranks, 2, 8, 8))], [("softmax_label", (8 // ranks,))]
+for optimizer, settings in (("sgd", {"learning_rate": 0.2, "momentum": 0.9}), ("adam", {"learning_rate": 0.01})):
+    if rank == 0:
+        _, one = fit(optimizer=optimizer, settings=settings)
+        one.save_checkpoint(folder + "/one", 1, save_optimizer_states=True)
+    parallel.barrier()
+    groups = {"fc": parallel.split(mesh, "model")}
+    again = mx.mod.Module.load(folder + "/one", 1, load_optimizer_states=True, group2ctxs=groups)
+    again.bind(*shapes)
+    again.init_optimizer(parallel.store(mesh), optimizer, settings)
+    again.save_checkpoint(folder + "/again", 1, save_optimizer_states=True)
+    for ending in endings:
+        assert read("again" + ending) == read("one" + ending), (optimizer, ending)
+    state = again._updater.states[again._param_names.index("fc1_weight")]
+    state = state[0] if isinstance(state, tuple) else state
+    assert state.shape == again._exec_group.execs[0].arg_dict["fc1_weight"].shape
+    parallel.barrier()
+
+# Gluon: parameters and states
+def net_and_trainer(mesh=None):
+    mx.random.seed(2)
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(9, in_units=7, activation="relu"), mx.gluon.nn.Dense(5, in_units=9))
+    if mesh is not None:
+        parallel.shard(net, mesh, {"0": parallel.columns("model"), "1": parallel.rows("model")})
+    net.initialize(mx.init.Xavier())
+    trainer = mx.gluon.Trainer(
+        net.collect_params(), "adam", {"learning_rate": 0.1}, kvstore=mesh and parallel.store(mesh))
+    return net, trainer
+
+def step(net, trainer):
+    x = mx.nd.array(np.random.RandomState(0).rand(4, 7))
+    with mx.autograd.record():
+        loss = mx.nd.square(net(x)).sum()
+    loss.backward()
+    trainer.step(4)
+    return float(loss.asscalar())
+if rank == 0:
+    net, trainer = net_and_trainer()
+    step(net, trainer)
+    net.save_parameters(folder + "/one.params")
+    trainer.save_states(folder + "/one.states")
+    wanted = step(net, trainer)
+parallel.barrier()
+net, trainer = net_and_trainer(mesh)
+net.load_parameters(folder + "/one.params")
+trainer.load_states(folder + "/one.states")
+net.save_parameters(folder + "/again.params")
+trainer.save_states(folder + "/again.states")
+assert read("again.params") == read("one.params")
+assert read("again.states") == read("one.states")
+parallel.save(folder + "/all", {"net": net, "trainer": trainer}, step=3)
+found = step(net, trainer)
+step(net, trainer)
+assert parallel.load(folder + "/all", {"net": net, "trainer": trainer})[0] == 3
+assert step(net, trainer) == found
+if rank == 0:
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+try:
+    trainer.save_states(folder + "/none/one.states")
+except OSError as error:
+    print("told")
+print("good")
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_files_are_those_of_one_process(ranks, tmp_path):
+    program = (MODULE + FILES).replace("AXES", f"model={ranks}")
+    done = run(program.replace("sys.argv[1]", repr(str(tmp_path))), "-n", str(ranks))
+    assert done.returncode == 0 and done.stdout.count("good") == ranks, done.stdout + done.stderr[-3000:]
+    assert done.stdout.count("told") == ranks
+
+
+BAD = """
+import loomix as mx
+from loomix import parallel
+mesh = parallel.Mesh(model=2)
+rank = parallel.rank()
+
+def bind(split, hidden=4, group="fc", **shapes):
+    data = mx.sym.Variable("data")
+    with mx.AttrScope(ctx_group="fc"):
+        net = mx.sym.FullyConnected(data, num_hidden=hidden, name="fc1")
+    try:
+        net.simple_bind(mx.cpu(), group2ctx={group: split}, **(shapes or {"data": (2, 3)}))
+        print("bound")
+    except Exception as error:
+        print(type(error).__name__, str(error).replace("\\n", " "), flush=True)
+split = parallel.split(mesh, "model")
+bind(split)
+bind(split, hidden=1)
+bind(split, group="other")
+bind(parallel.split(mesh, "model", examples=rank == 0))
+bind(split, data=(2 + rank, 3))
+x = mx.nd.ones((2, 3))
+try:
+    (mx.sym.Variable("x") * 2).bind(mx.cpu(), {"x": x}, group2ctx={"fc": split})
+except ValueError as error:
+    print(error)
+try:
+    parallel.split(mesh, "pipe")
+except KeyError as error:
+    print("axis", error)
+"""
+
+
+def test_bad_splits_are_told_on_all_ranks():
+    done = run(BAD, "-n", "2")
+    out = done.stdout
+    assert done.returncode == 0, out + done.stderr
+    for part in (
+        "bound",
+        "ValueError [split] argument 'fc1_weight' of layer 'fc1' has shape (1, 3), whose axis 0 cannot be cut into 2",
+        "ValueError [split] no layer with parameters that can be split is in other",
+        "ranks give different splits: rank 0: split(Mesh(model=2), 'model', examples=True) of fc, inputs {'data': "
+        "(2, 3)}; rank 1: split(Mesh(model=2), 'model', examples=False)",
+        "rank 1: split(Mesh(model=2), 'model', examples=True) of fc, inputs {'data': (3, 3)}",
+        "[Symbol.bind] group2ctx has a split over ranks",
+        "there is no axis 'pipe'",
+    ):
+        assert out.count(part) == 2, (part, out)
