@@ -54,6 +54,8 @@ struct PackedProductParams : ConvolutionParams {
   bool relu = false;
   int64_t weight_size = 1;
 
+  // Whether the data may have any shape of so many numbers.
+  bool is_flat() const { return dense && image[2] * image[3] == 1; }
   static void fields(FieldList<PackedProductParams>& f) {
     using P = PackedProductParams;
     list_window(f);
@@ -86,6 +88,15 @@ std::optional<PackedForm> packed_product(const AttrsBase& attrs, const Shape& da
                                          const PackedClosing& closing);
 // Whether products run in packed form on this machine, and why not.
 Support packs_products();
+
+// The operators of products, to which a library adds kernels. The third brings a weight into their form.
+inline constexpr const char *kPackedConvolution = "_packed_convolution", *kPackedDense = "_packed_dense",
+                            *kPackedWeight = "_packed_product_weight";
+void add_packed_products(OpTable& table);
+// The attributes but for `weight_size`, which the library knows; then the form.
+PackedProductParams packed_params(const AttrsBase& attrs, const Shape& data, DType data_type,
+                                  const PackedClosing& closing);
+PackedForm packed_form(PackedProductParams p);
 
 // One factor and one bias for each filter, which bring sums to the output's step.
 struct PackedScaleParams {

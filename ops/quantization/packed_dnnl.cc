@@ -10,7 +10,6 @@
 #include "base/settings.h"
 #include "base/tuple_text.h"
 #include "ops/families.h"
-#include "ops/linear/fully_connected.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/quantization/packed.h"
 #include "ops/scratch_slots.h"
@@ -32,9 +31,6 @@ namespace {
 using namespace onednn;
 using Params = PackedProductParams;
 using Dims = dnnl::memory::dims;
-
-constexpr const char *kConvolution = "_packed_convolution", *kDense = "_packed_dense";
-constexpr const char* kPrepare = "_packed_product_weight";
 
 dnnl::memory::data_type type_of(DType dtype) {
   using Type = dnnl::memory::data_type;
@@ -252,7 +248,7 @@ Plan make_plan(const Params& p, int cores = 1) {
 
 class ProductWeight final : public KernelState {
  public:
-  static constexpr const char* kOperator = kPrepare;
+  static constexpr const char* kOperator = kPackedWeight;
   ProductWeight(const Params& p, const KernelSpec&) : plan_(make_plan(p)) {
     for (const Primitive& of : plan_.primitives) {
       // Once for each weight, so oneDNN's loops for reference, which alone know some forms, will do.
@@ -285,7 +281,7 @@ class ProductWeight final : public KernelState {
 
 class PackedProduct final : public KernelState {
  public:
-  static constexpr const char* kOperator = kConvolution;
+  static constexpr const char* kOperator = kPackedConvolution;
   PackedProduct(const Params& p, const KernelSpec& spec)
       : plan_(make_plan(p, spec.cores)),
         slots_(static_cast<int>(
@@ -359,77 +355,12 @@ class PackedProduct final : public KernelState {
   mutable Spares<Session> sessions_;
 };
 
-// ---- rules ----
-
-void check_image(const Params& p, const ShapeInfer& s) {
-  check_window(p, s.who());
-  LOOMIX_CHECK(p.image.is_known() && p.image.ndim() == 4 && p.kernel.ndim() == 2, ShapeError,
-               "[{}] image is {} and kernel {}; expected 4 and 2 numbers.", s.who(), tuple_text(p.image),
-               tuple_text(p.kernel));
-}
-
-Shape out_shape(const Params& p) {
-  if (p.dense) return {p.image[0], p.num_filter};
-  const ConvGeometry g(p, p.image);
-  return {g.batch, g.out[1], g.out[2], p.num_filter};
-}
-
-void infer(const Params& p, ShapeInfer& s) {
-  check_image(p, s);
-  const bool flat = p.dense && p.image[2] * p.image[3] == 1;
-  if (!flat) s.set_in(0, packed_shape(p.image));
-  else if (s.in(0).is_known())
-    s.expect(0, s.in(0).size() == p.image.size(), "as many numbers as the attribute image says");
-  s.set_in(1, {p.weight_size});
-  for (int i : {2, 3}) s.set_in(i, {p.num_filter});
-  s.set_out(0, out_shape(p));
-  if (p.added_type) s.set_in(4, out_shape(p));
-}
-
-void infer_type(const Params& p, TypeInfer& t) {
-  t.set_in(0, p.data_type);
-  t.set_in(1, DType::int8);
-  for (int i : {2, 3}) t.set_in(i, DType::float32);
-  if (p.added_type) t.set_in(4, *p.added_type);
-  t.set_out(0, p.out_type);
-}
-
-double cost(const Params& p, const KernelSpec& spec) {
-  constexpr double kNsPerByte = 0.04;
-  const ConvGeometry g(p, p.image);
-  const double flops_per_ns = g.channels == 1 ? 40 : g.channels < 16 ? 150 : 400;
-  const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size() * g.depth());
-  const auto bytes = static_cast<double>(spec.in[0].bytes() + spec.in[1].bytes() + spec.out[0].bytes());
-  return 1000 + std::max(flops / flops_per_ns, bytes * kNsPerByte);
-}
-
-Params params_of(const AttrsBase& attrs, const Shape& data) {
-  Params made;
-  made.image = data;
-  if (&attrs.schema() == &param_schema<FullyConnectedParams>()) {
-    const auto& p = attrs.as<FullyConnectedParams>();
-    made.dense = true;
-    made.num_filter = p.num_hidden;
-    if (data.ndim() != 4) made.image = {data[0], data.size() / data[0], 1, 1};
-    made.kernel = {made.image[2], made.image[3]};
-  } else {
-    static_cast<ConvolutionParams&>(made) = attrs.as<ConvolutionParams>();
-  }
-  made.no_bias = false;
-  return made;
-}
-
 }  // namespace
 
 std::optional<PackedForm> packed_product(const AttrsBase& attrs, const Shape& data, DType data_type,
                                          const PackedClosing& closing) {
   if (!packs_products() || data.size() == 0) return {};
-  Params p = params_of(attrs, data);
-  p.data_type = data_type;
-  p.out_type = closing.out_type;
-  p.relu = closing.relu;
-  p.added_type = closing.added_type;
-  p.added_scale = closing.added_scale;
+  Params p = packed_params(attrs, data, data_type, closing);
   try {
     p.weight_size = make_plan(p).weight_size;
   } catch (const dnnl::error& error) {  // oneDNN has no such kernel
@@ -440,28 +371,15 @@ std::optional<PackedForm> packed_product(const AttrsBase& attrs, const Shape& da
                     error.message));
     return {};
   }
-  const int64_t filters = p.num_filter;
-  return PackedForm{p.dense ? kDense : kConvolution, kPrepare, make_attrs(std::move(p)), filters};
+  return packed_form(std::move(p));
 }
 
 void register_packed_products(OpTable& table) {
   if (!packs_products()) return;
-  table.add_hidden<Params>(kPrepare, {"weight"})
-      .infer_shape([](const Params& p, ShapeInfer& s) {
-        check_image(p, s);
-        s.set_out(0, {p.weight_size});
-      })
-      .types({DType::int8});
-  for (const char* name : {kConvolution, kDense}) {
-    table.add_hidden<Params>(name, {"data", "weight", "scale", "bias", "added"})
-        .inputs_if([](const Params& p, int input) { return input < 4 || p.added_type.has_value(); })
-        .infer_shape(infer)
-        .infer_type(infer_type)
-        .inplace(4, 0)
-        .cost(cost);
+  add_packed_products(table);
+  for (const char* name : {kPackedConvolution, kPackedDense})
     table.prepared_kernel<Params, Checked<Params, PackedProduct>>(name, "packed_product_dnnl");
-  }
-  table.prepared_kernel<Params, Checked<Params, ProductWeight>>(kPrepare, "packed_weight_dnnl");
+  table.prepared_kernel<Params, Checked<Params, ProductWeight>>(kPackedWeight, "packed_weight_dnnl");
 }
 
 }  // namespace loomix::ops

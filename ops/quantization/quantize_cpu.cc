@@ -189,7 +189,7 @@ struct Histogram {
     // The first bin is counted with what is cut off, and is not among what is kept, as in MXNet.
     kept[0] = 0;
     std::ranges::copy(kept, p.begin());
-    std::ranges::fill(q, 0.0);
+    std::fill(q.begin(), q.end(), 0.0);
     for (int64_t i = 0; i <= first; ++i) p.front() += bins[static_cast<size_t>(i)];
     for (int64_t i = last; i < count; ++i) p.back() += bins[static_cast<size_t>(i)];
     const int64_t merged = size / steps;

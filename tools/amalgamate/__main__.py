@@ -14,7 +14,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 STANDIN = HERE / "standin"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"][^\n]*\n', re.MULTILINE)
-OF_ONE_PROCESSOR = {"emmintrin.h": "__SSE2__", "immintrin.h": "__x86_64__"}  # and when they are there
+OF_ONE_PROCESSOR = {  # and when they are there
+    "arm_neon.h": "__ARM_NEON",
+    "emmintrin.h": "__SSE2__",
+    "immintrin.h": "__x86_64__",
+    "wasm_simd128.h": "__wasm_simd128__",
+}
 # Links of an operator's definition that say what training needs, or what only documentation reads.
 TRAINING_LINKS = ["gradient", "gradient_by", "gradient_op", "zero_gradient", "again", "scatters", "doc"]
 
@@ -238,18 +243,18 @@ def without_backward(text: str) -> str:
 
 
 def registrars(text: str) -> list[str]:
-    """Those of register_for_prediction that are here, in its order."""
-    body = re.search(
-        r"^void register_for_prediction\(.*?^\}",
-        (ROOT / "ops/register_all.cc").read_text(),
-        re.MULTILINE | re.DOTALL,
-    )
-    assert body
-    lists = re.findall(r"\brun\((.*?)\);", body[0], flags=re.DOTALL)
-    named = re.findall(r"\w+", " ".join(lists))
-    return [
+    """Those of the library for prediction that are here, in its order."""
+    source = (ROOT / "ops/register_all.cc").read_text()
+    named = []
+    for function in ("register_operators", "kernels_for_prediction"):
+        body = re.search(rf"^void {function}\(.*?^\}}", source, re.MULTILINE | re.DOTALL)
+        assert body
+        named += re.findall(r"\w+", " ".join(re.findall(r"\brun\((.*?)\);", body[0], flags=re.DOTALL)))
+    there = [
         name for name in named if re.search(rf"^void {name}\(OpTable& table\) \{{", text, flags=re.MULTILINE)
     ]
+    assert there
+    return there
 
 
 def main() -> None:

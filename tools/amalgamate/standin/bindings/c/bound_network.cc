@@ -12,7 +12,9 @@
 #include "symbol/passes/fold_norm.h"
 #include "symbol/passes/fuse.h"
 #include "symbol/passes/hold.h"
+#include "symbol/passes/pack_whole.h"
 #include "symbol/passes/prune.h"
+#include "symbol/passes/whole_input.h"
 
 namespace loomix::c {
 namespace {
@@ -99,7 +101,7 @@ void write_elements(NDArray& array, const void* data, DType type) {
   convert_elements(data, type, array.view().data, array.dtype(), array.size());
 }
 
-// fold_norm -> what follows from weights is computed -> convolutions are closed -> fuse
+// fold_norm -> layers of 8 bits are packed -> what follows from weights is computed -> convolutions are closed -> fuse
 BoundNetwork::BoundNetwork(const Symbol& symbol, const NetworkArrays& arrays, const Ref<SharedValues>& shared)
     : num_outputs_(symbol.outputs().size()) {
   const std::vector<std::string> names = symbol.list_arguments();
@@ -127,7 +129,12 @@ BoundNetwork::BoundNetwork(const Symbol& symbol, const NetworkArrays& arrays, co
   const Inference first = infer_all(graph, views_of(graph));
   settle_shapes(graph, first);
   graph = fold_norm(graph, table(), first);
-  mark_constants(graph, [&](const Node& node) { return !changing.contains(node.info->name); });
+  const auto is_weight = [&](const Node& node) { return !changing.contains(node.info->name); };
+  if (has_whole_layers(graph)) {
+    mark_constants(graph, is_weight);
+    graph = pack_whole(graph, table(), infer_all(graph, views_of(graph)));
+  }
+  mark_constants(graph, is_weight);
   const HeldApart apart = take_held_apart(graph);
   const std::vector<NDArray> values = constants_of(apart.held, views_of(apart.held), *shared);
   for (size_t i = 0; i < values.size(); ++i) computed.emplace(apart.variables[i].get(), values[i]);
