@@ -96,16 +96,9 @@ Symbol rebuild(const Symbol& symbol, const std::unordered_map<const SymbolNode*,
   };
   for (const SymbolNode* node : depth_first(symbol.outputs())) {
     if (replaced.contains(node)) continue;
-    auto copy = make_ref<SymbolNode>();
-    copy->op = node->op;
-    copy->attrs = node->attrs;
-    copy->name = node->name;
-    copy->dict = node->dict;
-    copy->unknown_op = node->unknown_op;
-    copy->unknown_outputs = node->unknown_outputs;
-    copy->unknown_mutated = node->unknown_mutated;
-    copy->subgraphs = node->subgraphs;
-    for (const auto& input : node->inputs) copy->inputs.push_back(translate(input));
+    std::vector<SymbolOutput> inputs;
+    for (const auto& input : node->inputs) inputs.push_back(translate(input));
+    auto copy = node->with_inputs(std::move(inputs));
     for (const auto& dep : node->control_deps) copy->control_deps.push_back(translate({dep, 0}).node);
     copies.emplace(node, std::move(copy));
   }

@@ -45,6 +45,20 @@ bool SymbolNode::mutates(int input) const {
   return std::find(unknown_mutated.begin(), unknown_mutated.end(), input) != unknown_mutated.end();
 }
 
+Ref<SymbolNode> SymbolNode::with_inputs(std::vector<SymbolOutput> others) const {
+  auto copy = make_ref<SymbolNode>();
+  copy->op = op;
+  copy->attrs = attrs;
+  copy->name = name;
+  copy->dict = dict;
+  copy->inputs = std::move(others);
+  copy->subgraphs = subgraphs;
+  copy->unknown_op = unknown_op;
+  copy->unknown_outputs = unknown_outputs;
+  copy->unknown_mutated = unknown_mutated;
+  return copy;
+}
+
 void SymbolNode::parse(const ops::OpTable& table) {
   if (!op) return;
   TextPairs params;

@@ -36,6 +36,8 @@ class SymbolNode final : public RefCounted {
   std::string_view op_name() const { return op ? std::string_view(op->name) : std::string_view(unknown_op); }
   // Parses the parameters in `dict` again; call after changing it.
   void parse(const ops::OpTable& table);
+  // The same operator with other inputs, and without control dependencies.
+  Ref<SymbolNode> with_inputs(std::vector<SymbolOutput> others) const;
 
   const ops::OpDef* op = nullptr;
   Ref<const AttrsBase> attrs;

@@ -40,14 +40,15 @@ class Cutter {
   }
 
   void copy(const SymbolNode& node) {
-    auto made = make_ref<SymbolNode>();
-    made->op = node.op;
-    made->attrs = node.attrs;
-    made->name = node.name;
-    made->dict = node.dict;
-    made->subgraphs = node.subgraphs;
-    for (const SymbolOutput& input : node.inputs) made->inputs.push_back(translated(input));
-    copies_.emplace(&node, std::move(made));
+    LOOMIX_CHECK(
+        node.op, ValueError,
+        "[control flow] '{}' in the body or condition is of operator {}, which is none of the table; a "
+        "function of mx.sym.np becomes operators when the graph's shapes are known, which a body's are not. "
+        "Expected functions of mx.sym, or a block that defines forward() alone.",
+        node.name, node.op_name());
+    std::vector<SymbolOutput> inputs;
+    for (const SymbolOutput& input : node.inputs) inputs.push_back(translated(input));
+    copies_.emplace(&node, node.with_inputs(std::move(inputs)));
   }
 
   // Variables stay the nodes that they are.

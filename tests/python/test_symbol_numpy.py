@@ -188,6 +188,17 @@ class Attention(gluon.HybridBlock):
         )
 
 
+def test_bodies_of_loops_take_operators_alone():
+    data, state = (mx.sym.var(key).as_np_ndarray() for key in ("data", "state"))
+
+    def body(x, states):
+        y = mx.sym.np.true_divide(x, states[0])
+        return y, [y]
+
+    with pytest.raises(mx.base.MXNetValueError, match=r"_np_true_divide.*mx\.sym\.np.*forward"):
+        mx.sym.contrib.foreach(body, data, [state])
+
+
 def test_blocks_with_hybrid_forward(tmp_path):
     net = Attention()
     net.initialize(mx.init.Xavier())

@@ -23,21 +23,6 @@ std::vector<std::pair<std::string, T>> used(const Symbol& symbol,
   return found;
 }
 
-Ref<SymbolNode> copy_of(const SymbolNode& node, std::vector<SymbolOutput> inputs) {
-  auto copy = make_ref<SymbolNode>();
-  copy->op = node.op;
-  copy->attrs = node.attrs;
-  copy->name = node.name;
-  copy->dict = node.dict;
-  copy->inputs = std::move(inputs);
-  copy->control_deps = node.control_deps;
-  copy->subgraphs = node.subgraphs;
-  copy->unknown_op = node.unknown_op;
-  copy->unknown_outputs = node.unknown_outputs;
-  copy->unknown_mutated = node.unknown_mutated;
-  return copy;
-}
-
 // The new nodes run where the graph does, not where they were traced, and have the late node's hidden attributes, such as
 // __ctx_group__.
 void settle(const SymbolNode& late, const std::vector<SymbolOutput>& outputs,
@@ -189,7 +174,7 @@ class Knowledge {
         if (!begin.node) begin = {copies.at(input.node.get()), input.index};
         inputs.push_back(std::move(begin));
       }
-      copies.emplace(current, copy_of(*current, std::move(inputs)));
+      copies.emplace(current, current->with_inputs(std::move(inputs)));
       todo.pop_back();
     }
     std::vector<SymbolOutput> heads;
@@ -235,7 +220,11 @@ Symbol expand_late_nodes(const Symbol& symbol, const std::vector<std::pair<std::
         continue;
       }
     }
-    const Ref<SymbolNode> kept = changed ? copy_of(*node, std::move(inputs)) : Ref<SymbolNode>(node);
+    Ref<SymbolNode> kept(node);
+    if (changed) {
+      kept = node->with_inputs(std::move(inputs));
+      kept->control_deps = node->control_deps;
+    }
     for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back({kept, i});
   }
   std::vector<SymbolOutput> heads;
