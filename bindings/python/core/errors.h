@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
 namespace loomix::python {
@@ -15,6 +16,10 @@ struct PythonError {};
 void set_python_error() noexcept;
 // The same for pybind11, of what a bound function has thrown.
 void translate_exception(std::exception_ptr error) noexcept;
+
+// Lets the error that is set, if it is one of the package's, begin with this name in place of the one that it has: users of
+// mx.np know no operators' names.
+void name_error(std::string_view function) noexcept;
 
 // The interpreter ends, in this thread. Others, which are daemons, now wait for the process' end instead of getting errors, which they
 // would print while streams and modules are torn down: Python itself stops such a thread as well, where it next needs the GIL.

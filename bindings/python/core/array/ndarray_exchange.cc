@@ -65,7 +65,8 @@ PyObject* item(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     const NDArray& array = array_of(self);
     LOOMIX_CHECK(!array.is_none() && array.size() == 1, ValueError,
-                 "[asscalar] The current array is not a scalar: its shape is {}; expected one element.",
+                 "[{}] The current array is not a scalar: its shape is {}; expected one element.",
+                 class_of(self) == ArrayClass::np ? "np.ndarray" : "asscalar",
                  array.is_none() ? "None" : array.shape().to_string());
     check_readable(array, "asscalar");
     alignas(8) std::byte element[8];

@@ -242,7 +242,9 @@ Py_ssize_t length(PyObject* self) {
 PyObject* call_python(PyObject* self, const char* method, PyObject* key, PyObject* value = nullptr) {
   const Owned name(checked(PyUnicode_InternFromString(method)));
   PyObject* args[] = {self, key, value};
-  return checked(PyObject_VectorcallMethod(name.get(), args, value ? 3 : 2, nullptr));
+  PyObject* const result = PyObject_VectorcallMethod(name.get(), args, value ? 3 : 2, nullptr);
+  if (!result && is_numpy_like(self)) name_error("np.ndarray");
+  return checked(result);
 }
 
 // a[i] and a[i:j] of the first axis are views, made here while nothing is recorded; all else is for Python.

@@ -40,10 +40,12 @@ PyObject* operate_numpy(NumpyOperation operation, PyObject* left, PyObject* righ
 }
 
 PyObject* apply_numpy(NumpyOperation operation, PyObject* left, PyObject* right, PyObject* out = nullptr) {
-  return guarded([&]() -> PyObject* {
+  PyObject* const answer = guarded([&]() -> PyObject* {
     PyObject* result = call_plain(numpy_functions[operation], left, right, out);
     return result ? result : operate_numpy(operation, left, right, out);
   });
+  if (!answer) name_numpy_error(numpy_functions[operation]);
+  return answer;
 }
 
 template <NumpyOperation kOperation>

@@ -88,7 +88,7 @@ PyObject* call_plain_one(const NumpyFunction& function, PyObject* x) {
 }
 
 PyObject* numpy_call(PyObject* self, PyObject* const* args, size_t flags, PyObject* kwnames) {
-  return guarded([&]() -> PyObject* {
+  PyObject* const answer = guarded([&]() -> PyObject* {
     const NumpyFunction& function = numpy_function_of(self);
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
     if (!kwnames && count == (function.broadcast.def ? 2 : 1)) {
@@ -98,6 +98,8 @@ PyObject* numpy_call(PyObject* self, PyObject* const* args, size_t flags, PyObje
     }
     return checked(PyObject_Vectorcall(function.general, args, flags, kwnames));
   });
+  if (!answer) name_numpy_error(self);
+  return answer;
 }
 
 void numpy_dealloc(PyObject* self) {
@@ -175,6 +177,17 @@ PyMethodDef kNumpyFunctions[] = {{"numpy_function", make_numpy_function, METH_VA
                                  {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+void name_numpy_error(PyObject* self) noexcept {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);  // no attribute can be asked for while an error is set
+  const Owned name(PyObject_GetAttrString(numpy_function_of(self).general, "__name__"));
+  const char* const text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  const std::string full = text ? fmt::format("np.{}", text) : std::string();
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  if (text) name_error(full);
+}
 
 bool is_numpy_function(PyObject* object) { return Py_TYPE(object) == numpy_function_type; }
 

@@ -11,6 +11,9 @@ void add_numpy_function_type(PyObject* module);
 
 bool is_numpy_function(PyObject* object);
 
+// Names the error that is set after the function.
+void name_numpy_error(PyObject* function) noexcept;
+
 // function(left, right) by one operator, into `out` if that is not null. Null without an error: the arguments are not that plain.
 // Throws.
 PyObject* call_plain(PyObject* function, PyObject* left, PyObject* right, PyObject* out);

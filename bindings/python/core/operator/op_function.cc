@@ -237,7 +237,13 @@ PyObject* call_on_either(PyObject* self, PyObject* const* args, size_t flags, Py
     if (!is_scalar(first) && is_symbol(first)) return call_on_symbols(self, args, flags, kwnames);
   }
   const NumpyShapesScope scope;
-  return call_on_arrays(self, args, flags, kwnames);
+  PyObject* const answer = call_on_arrays(self, args, flags, kwnames);
+  // Those of the module loomix.numpy are operators that its functions call, and an error has their name already.
+  if (!answer && PyUnicode_CompareWithASCIIString(function_of(self).module, "loomix.numpy_extension") == 0) {
+    const char* const name = PyUnicode_AsUTF8(function_of(self).name);
+    name_error(fmt::format("npx.{}", name));
+  }
+  return answer;
 }
 
 void function_dealloc(PyObject* self) {

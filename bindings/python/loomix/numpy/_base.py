@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from .. import _core
-from ..base import MXNetTypeError, MXNetValueError
+from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
 from ..context import Context, as_context, current_context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _BFLOAT16 = "bfloat16"
 FLOATS = ("float16", _BFLOAT16, "float32", "float64")
@@ -46,6 +47,38 @@ def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError
     near = difflib.get_close_matches(name, known, 3, 0.7)
     hint = f"; the nearest are {', '.join(near)}" if near else ""
     return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+
+
+@contextlib.contextmanager
+def naming_errors(who: str) -> Iterator[None]:
+    """Errors of official NumPy that are raised inside begin with the function's name.
+
+    >>> with naming_errors("np.unravel_index"):
+    ...     onp.unravel_index(99, (3, 3))
+    Traceback (most recent call last):
+    ValueError: [np.unravel_index] index 99 is out of bounds for array with size 9
+    """
+    try:
+        yield
+    except (ValueError, TypeError, IndexError) as error:
+        if not isinstance(error, MXNetError):
+            error.args = (f"[{who}] {error}",)
+        raise
+
+
+def broadcast_shape(who: str, *shapes: Any) -> tuple[int, ...]:
+    """The shape that arrays of these shapes have together.
+
+    >>> broadcast_shape("np.where", (2, 1), (3,))
+    (2, 3)
+    """
+    try:
+        return onp.broadcast_shapes(*shapes)
+    except ValueError:
+        text = ", ".join(map(str, shapes))
+        raise ShapeError(
+            f"[{who}] the shapes {text} do not broadcast; each axis, counted from the last, must be equal or 1."
+        ) from None
 
 
 def is_array(value: Any) -> bool:
@@ -240,7 +273,11 @@ def axis_of(axis: Any, ndim: int, who: str) -> int:
 def shape_of(shape: Any) -> tuple[int, ...]:
     from ..ndarray.ndarray import shape_of as checked
 
-    return tuple(int(size) for size in checked(shape))
+    try:
+        return tuple(int(size) for size in checked(shape))
+    except MXNetError as error:
+        error.args = (str(error).replace("[NDArray]", "[np.ndarray]"),)
+        raise
 
 
 def no_more(kwargs: Any, who: str) -> None:

@@ -15,6 +15,7 @@ from ._base import (
     context_of,
     default_float,
     is_array,
+    naming_errors,
     row_major,
     shape_of,
     type_name,
@@ -135,7 +136,8 @@ def linspace(
 
         result = moveaxis(result, 0, axis)
     else:
-        values = onp.linspace(start, stop, num, endpoint, dtype="float64")
+        with naming_errors("np.linspace"):
+            values = onp.linspace(start, stop, num, endpoint, dtype="float64")
         result = asarray(values.astype(_type(dtype)) if _type(dtype) != "bfloat16" else values)
         result = cast(result, _type(dtype)).as_in_context(context_of(ctx))
     if not retstep:

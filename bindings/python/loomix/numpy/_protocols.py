@@ -10,6 +10,7 @@ import numpy as onp
 
 from .. import _core, autograd
 from ..base import MXNetTypeError
+from ._base import into, naming_errors
 
 _warned: set[str] = set()
 
@@ -41,11 +42,11 @@ def by_numpy(name: str, function: Any, args: Any, kwargs: Any) -> Any:
     arrays = [x for x in (*args, *kwargs.values()) if isinstance(x, _core.NDArrayBase)]
     warn(name, arrays)
     out = kwargs.pop("out", None)
-    result = _wrapped(function(*as_numpy(args), **as_numpy(kwargs)), arrays[0].context if arrays else None)
+    with naming_errors(f"np.{name}"):
+        found = function(*as_numpy(args), **as_numpy(kwargs))
+    result = _wrapped(found, arrays[0].context if arrays else None)
     if out is None:
         return result
-    from ._base import into
-
     return into(out[0] if isinstance(out, tuple) else out, result, f"np.{name}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as onp
 
-from ..base import MXNetValueError
+from ..base import MXNetValueError, ShapeError
 from . import _elementwise as e
 from ._base import (
     F,
@@ -38,8 +38,9 @@ def _reduce(operator: str, who: str, x: Any, axis: Any, keepdims: Any) -> Any:
     if isinstance(axis, tuple) and not axis:  # NumPy's (): of no axis
         return F.identity(x)
     if x.size == 0 and operator in ("max", "min"):
-        if axis is not None and 0 not in [x.shape[i] for i in axis]:
-            operator = "sum"  # of no numbers, for there is no place in the other axes
+        if axis is None or 0 in [x.shape[i] for i in axis]:
+            raise ShapeError(f"[{who}] an array of shape {x.shape} has no element; expected one at least.")
+        operator = "sum"  # of no numbers, for there is no place in the other axes
     return getattr(F, operator)(x, axis=axis, keepdims=bool(keepdims))
 
 

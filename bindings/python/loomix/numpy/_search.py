@@ -10,7 +10,16 @@ import numpy as onp
 from ..base import MXNetValueError
 from . import _elementwise as e
 from . import _reductions as r
-from ._base import F, asarray, axis_of, floating, is_array, name_of_type, pair
+from ._base import (
+    F,
+    asarray,
+    axis_of,
+    floating,
+    is_array,
+    name_of_type,
+    naming_errors,
+    pair,
+)
 from ._shape import concatenate, ravel, where
 
 less_equal, equal = e.FUNCTIONS["less_equal"], e.FUNCTIONS["equal"]
@@ -113,7 +122,10 @@ def histogram(
     a = asarray(a, who="np.histogram")
     bins = bins.asnumpy() if is_array(bins) else bins
     weights = weights.asnumpy() if is_array(weights) else weights
-    counts, edges = onp.histogram(a.asnumpy(), bins, range, weights=weights, density=bool(density or normed))
+    with naming_errors("np.histogram"):
+        counts, edges = onp.histogram(
+            a.asnumpy(), bins, range, weights=weights, density=bool(density or normed)
+        )
     return _back(counts, a), _back(
         edges.astype("float32" if name_of_type(a) == "float32" else edges.dtype), a
     )
@@ -160,6 +172,10 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """The piecewise linear function through points, at ``x``. Its gradients are to x and fp."""
     x, xp, fp = floating(asarray(x)), floating(asarray(xp)), floating(asarray(fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
+        raise MXNetValueError(
+            f"[np.interp] xp has shape {xp.shape} and fp {fp.shape}; expected one axis each, of the same size above 0."
+        )
     if period is not None:
         x, xp = e.FUNCTIONS["mod"](x, period), e.FUNCTIONS["mod"](xp, period)
         order = argsort(xp)
@@ -199,7 +215,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """Positions in an array, of positions in the flat one."""
     indices = asarray(indices)
     unravel: Any = onp.unravel_index
-    found = unravel(indices.asnumpy().astype("int64"), shape, order)
+    with naming_errors("np.unravel_index"):
+        found = unravel(indices.asnumpy().astype("int64"), shape, order)
     return tuple(_back(x, indices) for x in found)
 
 

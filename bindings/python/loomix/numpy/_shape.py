@@ -15,10 +15,12 @@ from ._base import (
     asarray,
     axes_of,
     axis_of,
+    broadcast_shape,
     cast,
     filled,
     into,
     is_array,
+    naming_errors,
     pair,
     row_major,
     shape_of,
@@ -105,7 +107,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 def broadcast_arrays(*args: Any) -> list[Any]:
     """Arrays repeated to the shape that they have together."""
     arrays = [asarray(x, who="np.broadcast_arrays") for x in args]
-    shape = onp.broadcast_shapes(*(x.shape for x in arrays))
+    shape = broadcast_shape("np.broadcast_arrays", *(x.shape for x in arrays))
     return [broadcast_to(x, shape) for x in arrays]
 
 
@@ -287,7 +289,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 def tile(A: Any, reps: Any) -> Any:
     """The array repeated as a whole."""
     A = asarray(A, who="np.tile")
-    reps = (int(reps),) if isinstance(reps, (int, onp.integer)) else tuple(int(n) for n in reps)
+    with naming_errors("np.tile"):
+        reps = (int(reps),) if isinstance(reps, (int, onp.integer)) else tuple(int(n) for n in reps)
     return F.tile(A, reps=reps) if reps else F.identity(A)
 
 
@@ -308,7 +311,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> Any:
     """The array with elements added at both ends of each axis."""
     x = asarray(x, who="np.pad")
-    widths = onp.broadcast_to(onp.asarray(pad_width), (x.ndim, 2)).tolist()
+    with naming_errors("np.pad"):
+        widths = onp.broadcast_to(onp.asarray(pad_width), (x.ndim, 2)).tolist()
     value = kwargs.pop("constant_values", 0)
     if mode == "constant":
         for axis, (before, after) in enumerate(widths):
@@ -334,7 +338,9 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
             ends = [F.repeat(edge, repeats=n, axis=axis) for n in (before, after) if n]
             x = concatenate([*ends[: bool(before)], x, *ends[bool(before) :]], axis)
         else:
-            places: Any = onp.pad(onp.arange(x.shape[axis]), (before, after), mode=mode)  # type: ignore[call-overload]
+            places: Any
+            with naming_errors("np.pad"):
+                places = onp.pad(onp.arange(x.shape[axis]), (before, after), mode=mode)  # type: ignore[call-overload]
             x = take(x, asarray(places), axis)
     return x
 
@@ -384,7 +390,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         y = filled((), y, dtype=kind, ctx=like and like.context)
     x, y = pair(x, y, "np.where")
     condition = asarray(condition, like=x, who="np.where")
-    shape = onp.broadcast_shapes(condition.shape, x.shape, y.shape)
+    shape = broadcast_shape("np.where", condition.shape, x.shape, y.shape)
     return F.where(*(v if v.shape == shape else v.broadcast_to(shape) for v in (condition, x, y)))
 
 
@@ -503,7 +509,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     obj = onp.asarray(obj.asnumpy()) if is_array(obj) else obj
     if isinstance(obj, onp.ndarray) and obj.dtype.kind == "f":
         obj = obj.astype("int64")
-    rest = onp.delete(onp.arange(arr.shape[axis]), obj)
+    with naming_errors("np.delete"):
+        rest = onp.delete(onp.arange(arr.shape[axis]), obj)
     return take(arr, asarray(rest), axis) if rest.size else arr[(slice(None),) * axis + (slice(0, 0),)]
 
 
@@ -517,7 +524,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     size = arr.shape[axis]
     # Where each part of the result comes from: positions from `size` on are of the values.
     count = onp.arange(size)[obj].size if isinstance(obj, slice) else onp.asarray(obj).size
-    places = onp.insert(onp.arange(size), obj, size + onp.arange(count) if count > 1 else size)
+    with naming_errors("np.insert"):
+        places = onp.insert(onp.arange(size), obj, size + onp.arange(count) if count > 1 else size)
     part = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
     values = cast(asarray(values, like=arr), arr.dtype)
     if onp.ndim(obj) == 0 and not isinstance(obj, slice) and values.ndim:

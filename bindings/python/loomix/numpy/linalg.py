@@ -10,7 +10,18 @@ import numpy as onp
 
 from ..base import MXNetValueError
 from . import _algebra, _reductions
-from ._base import F, arrays_of, asarray, axes_of, cast, floating, name_of_type, pair, promoted
+from ._base import (
+    F,
+    arrays_of,
+    asarray,
+    axes_of,
+    broadcast_shape,
+    cast,
+    floating,
+    name_of_type,
+    pair,
+    promoted,
+)
 from ._protocols import by_numpy
 from ._shape import broadcast_to, concatenate, expand_dims, reshape, squeeze, swapaxes, transpose, tril
 
@@ -101,7 +112,7 @@ def solve(a: Any, b: Any) -> Any:
         raise MXNetValueError(
             f"[np.linalg.solve] a has shape {a.shape}, b {b.shape}; expected {a.shape[-1]} rows in b."
         )
-    batch = onp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    batch = broadcast_shape("np.linalg.solve", a.shape[:-2], b.shape[:-2])
     x = F._linalg_solve(broadcast_to(a, batch + a.shape[-2:]), broadcast_to(b, batch + b.shape[-2:]))
     return squeeze(x, -1) if vector else x
 

@@ -10,7 +10,18 @@ import numpy as onp
 
 from ..base import MXNetValueError
 from . import _elementwise as e
-from ._base import F, asarray, cast, context_of, default_float, into, is_array, shape_of, type_name
+from ._base import (
+    F,
+    asarray,
+    broadcast_shape,
+    cast,
+    context_of,
+    default_float,
+    into,
+    is_array,
+    shape_of,
+    type_name,
+)
 
 _SCALAR = (int, float, onp.generic)
 
@@ -18,7 +29,7 @@ _SCALAR = (int, float, onp.generic)
 def _shape(size: Any, *parameters: Any) -> tuple[int, ...]:
     if size is not None:
         return shape_of(size)
-    return onp.broadcast_shapes(*(x.shape if is_array(x) else onp.shape(x) for x in parameters))
+    return broadcast_shape("np.random", *(x.shape if is_array(x) else onp.shape(x) for x in parameters))
 
 
 def _type(dtype: Any) -> str:
@@ -255,7 +266,8 @@ def multivariate_normal(
     from .linalg import cholesky, matmul
 
     mean, cov = floating_of(mean), floating_of(cov)
-    sizes = onp.broadcast_shapes(mean.shape[:-1], cov.shape[:-2]) if size is None else shape_of(size)
+    shapes = mean.shape[:-1], cov.shape[:-2]
+    sizes = broadcast_shape("np.random.multivariate_normal", *shapes) if size is None else shape_of(size)
     drawn = _normal((*sizes, mean.shape[-1]), None, mean.context)
     return matmul(cholesky(cov), drawn[..., None])[..., 0] + mean
 
