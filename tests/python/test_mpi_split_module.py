@@ -171,6 +171,93 @@ def test_files_are_those_of_one_process(ranks, tmp_path):
     assert done.stdout.count("told") == ranks
 
 
+AROUND = """
+# metrics, schedules and monitors of modules
+def measured(mesh, examples=True):
+    found = []
+    metric = mx.metric.create(["acc", "ce"])
+    settings = {"learning_rate": 0.2, "lr_scheduler": mx.lr_scheduler.FactorScheduler(8, 0.5)}
+    seen = mx.mon.Monitor(5, pattern=".*fc1.*")
+    rows = []
+    ends = lambda epoch, *rest: found.append(metric.get_name_value())
+    losses, module = fit(mesh, examples, settings=settings, eval_metric=metric, epoch_end_callback=ends, monitor=seen)
+    assert module._optimizer.learning_rate < 0.2
+    part, parts = (0, 1) if mesh is None else (mesh.part_index(), mesh.num_parts())
+    r = np.random.RandomState(9)
+    x, y = r.rand(12, 2, 8, 8), r.randint(0, 5, 12)
+    own = slice(part * 12 // parts, (part + 1) * 12 // parts)  # each rank's last batch is not full
+    data = mx.io.NDArrayIter(x[own], y[own], module._exec_group.batch_size)
+    if mesh is None or examples:
+        found.append(module.score(data, mx.metric.create(["acc", "ce"])))
+    return found, losses, module
+expected, _, _ = measured(None)
+for examples in (True, False):
+    found, _, module = measured(mesh, examples)
+    for one, other in zip(found, expected):
+        assert [name for name, _ in one] == [name for name, _ in other]
+        np.testing.assert_allclose([v for _, v in one], [v for _, v in other], rtol=1e-4)
+monitor = mx.mon.Monitor(1, pattern="fc1_(output|weight)")
+module.install_monitor(monitor)
+batch = mx.io.DataBatch([mx.nd.ones(module.data_shapes[0].shape)], [mx.nd.ones(module.label_shapes[0].shape)])
+monitor.tic()
+module.forward(batch, is_train=True)
+names = {name for _, name, _ in monitor.toc()}
+assert names == {"fc1_output", "fc1_weight"}, names
+
+# automatic mixed precision; one rank's gradients overflow, and no rank's parameters change
+from loomix.contrib import amp
+from loomix.gluon import nn
+amp.init("bfloat16")
+wide = parallel.Mesh(model=ranks)
+net = nn.HybridSequential(prefix="net_")
+with net.name_scope():
+    net.add(nn.Dense(8, in_units=6, activation="tanh", prefix="a_"), nn.Dense(4, in_units=8, prefix="b_"))
+parallel.shard(net, wide, {"a": parallel.columns("model"), "b": parallel.rows("model")})
+mx.random.seed(4)
+net.initialize(mx.init.Xavier())
+net.hybridize()
+trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore=parallel.store(wide))
+amp.init_trainer(trainer)
+losses = []
+for step in range(6):
+    with mx.autograd.record():
+        loss = mx.nd.square(net(mx.nd.ones((4, 6))) - 1).mean()
+        with amp.scale_loss(loss, trainer) as scaled:
+            scaled.backward()
+    before = net[0].weight.data().asnumpy(), trainer._amp_loss_scaler.loss_scale
+    if step == 3 and rank == 0:
+        net[0].weight.grad()[0, 0] = np.inf
+    trainer.step(1)
+    changed = (net[0].weight.data().asnumpy() != before[0]).any()
+    assert changed == (step != 3), step
+    assert (trainer._amp_loss_scaler.loss_scale < before[1]) == (step == 3)
+    losses.append(float(loss.asscalar()))
+assert losses[-1] < losses[0] and "want of a rule" not in parallel.explain(net)
+
+# a gradient of one's own choice, and the gradient of a gradient's function
+weight = net[0].weight
+assert weight.shape == (8, 6) and weight.layout.axis == 0 and weight.data().shape == (8 // ranks, 6)
+with mx.autograd.record():
+    half = mx.nd.square(weight.data()).sum() / 2
+half.backward()
+assert (weight.grad().asnumpy() == weight.data().asnumpy()).all()
+own = weight.data().copy()
+own.attach_grad()
+with mx.autograd.record():
+    y = (own * 3).sum()
+y.backward()
+assert (own.grad.asnumpy() == 3).all()
+print("good")
+"""
+
+
+@pytest.mark.parametrize("axes", ["model=2", "data=2, model=2"])
+def test_what_is_around_training(axes):
+    ranks = MESHES[axes]
+    done = run(MODULE.replace("AXES", axes) + AROUND, "-n", str(ranks))
+    assert done.returncode == 0 and done.stdout.count("good") == ranks, done.stdout + done.stderr[-3000:]
+
+
 BAD = """
 import loomix as mx
 from loomix import parallel

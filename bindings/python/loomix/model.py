@@ -291,6 +291,7 @@ def _update_params(
     num_device: int,
     kvstore: Any = None,
     param_names: Any = None,
+    anywhere: Callable[[bool], bool] | None = None,
 ) -> None:
     """Changes the parameters on each device, by gradients that a store has added up if there is one.
 
@@ -301,7 +302,7 @@ def _update_params(
         for i, name, _, grads in live:
             _exchange(kvstore, name, grads, grads, -i, ignore_sparse=False)
     scaler = getattr(getattr(updater, "optimizer", None), "_amp_loss_scaler", None)
-    if scaler is not None and scaler.follow([grad for _, _, _, grads in live for grad in grads]):
+    if scaler is not None and scaler.follow([grad for _, _, _, grads in live for grad in grads], anywhere):
         return
     for k in range(num_device if live else 0):
         keys = [i * num_device + k for i, _, _, _ in live]

@@ -346,7 +346,9 @@ class Trainer:
             return
         trained = self._trained()
         scaler = self._amp_loss_scaler
-        if scaler is not None and scaler.has_overflow(param for _, param in trained):
+        cut = next((param._cut for _, param in trained if param._cut is not None), None)
+        anywhere = None if cut is None else cut.anywhere
+        if scaler is not None and scaler.has_overflow([param for _, param in trained], anywhere):
             for _, param in trained:
                 param._mark_used()
             return

@@ -14,6 +14,7 @@ from .. import _core, _star
 from ..base import MXNetTypeError, MXNetValueError, as_list
 from ..executor import gradient_kinds, of_local, split_of, variable_storage
 from ..io import DataDesc
+from .unpadded import Unpadded
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -156,6 +157,7 @@ class DataParallelExecutorGroup:
         self.local: Any = (
             None  # of the last executor, where groups are split over ranks: a parallel.groups.LocalSymbol
         )
+        self._is_train = for_training
         self._monitors: list[Any] = []
         self._bound: OrderedDict[Any, Any] = OrderedDict()
         self.execs: Any
@@ -453,6 +455,7 @@ class DataParallelExecutorGroup:
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Copies a batch to the devices and starts the computation."""
         is_train = self.for_training if is_train is None else is_train
+        self._is_train = is_train
         self._load(data_batch.data, self._data_targets, self.data_shapes)
         labels = getattr(data_batch, "label", None)  # named tuples of the user's own may have none
         if labels and self.label_shapes:
@@ -536,7 +539,10 @@ class DataParallelExecutorGroup:
                     _part(states[i], 0, rows).copyto(target)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool) -> None:
-        """Updates a metric, device by device."""
+        """Updates a metric, device by device; where groups are split over ranks, by the examples of all of them."""
+        if self.local is not None and self.local.over:
+            self._update_by_all(eval_metric, (labels[0] if pre_sliced else labels) or [])
+            return
         for k, (executor, rows) in enumerate(zip(self.execs, self.slices)):
             own = labels[k] if pre_sliced else labels or []
             if not pre_sliced:
@@ -545,6 +551,31 @@ class DataParallelExecutorGroup:
                 ]
             named = OrderedDict(zip(self.label_names, own))
             eval_metric.update_dict(named, OrderedDict(zip(self.output_names, executor.outputs)))
+
+    def _update_by_all(self, eval_metric: Any, labels: Any) -> None:
+        """Each rank gets the labels and outputs of all, so that metrics are the same on all."""
+        from ..ndarray import array as nd_array
+
+        outputs = self.execs[0].outputs
+        labels, outputs = (
+            [self.local.of_all(one) if one.shape[:1] == (self.batch_size,) else one for one in arrays]
+            for arrays in (labels, outputs)
+        )
+        if not self._is_train:  # what fills up the last batches is not measured
+            padded = isinstance(eval_metric, Unpadded)
+            pad = eval_metric.pad if padded else 0
+            eval_metric = eval_metric.metric if padded else eval_metric
+            counts = nd_array([i < self.batch_size - pad for i in range(self.batch_size)])
+            found = self.local.of_all(counts).asnumpy().nonzero()[0]
+            if len(found) < self.batch_size * self._parts():
+                rows = nd_array(found)
+                labels, outputs = ([one.take(rows) for one in arrays] for arrays in (labels, outputs))
+        eval_metric.update_dict(
+            OrderedDict(zip(self.label_names, labels)), OrderedDict(zip(self.output_names, outputs))
+        )
+
+    def _parts(self) -> int:
+        return math.prod(len(axis.ranks) for axis in self.local.over)
 
     def install_monitor(self, mon: Monitor) -> None:
         """Lets a monitor watch all executors, those made later included."""

@@ -669,9 +669,14 @@ class Module(BaseModule):
                     )
                 _update_params_on_kvstore(group.param_arrays, group.grad_arrays, self._kvstore, names)
             else:
-                devices = len(self._context)
                 _update_params(
-                    group.param_arrays, group.grad_arrays, self._updater, devices, self._kvstore, names
+                    group.param_arrays,
+                    group.grad_arrays,
+                    self._updater,
+                    len(self._context),
+                    self._kvstore,
+                    names,
+                    next(iter(group.local.cuts.values())).anywhere if self._is_split() else None,
                 )
 
     def save_optimizer_states(self, fname: str) -> None:

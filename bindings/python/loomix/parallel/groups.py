@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import autograd
 from ..base import MXNetNotImplementedError, MXNetValueError
 from .agreement import agree
+from .collectives import gather
 from .split_pass import SplitSymbol, split_symbol
 from .split_rules import parameter_cuts
 from .splits import Cut
@@ -17,8 +19,9 @@ from .splits import Cut
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..ndarray import NDArray
     from ..symbol import Symbol
-    from .mesh import Mesh
+    from .mesh import Axis, Mesh
 
 __all__ = ["GroupSplit", "LocalSymbol", "split"]
 
@@ -34,6 +37,14 @@ class LocalSymbol(NamedTuple):
     own_shapes: dict[str, tuple[int, ...]]  #: of those on this rank
     groups: dict[str, Any]  #: devices of the groups that are not split
     examples: int  #: how many ranks give examples of their own to one step of the symbol
+    over: list[Axis]  #: along which of the mesh each rank has examples of its own, the innermost first
+
+    def of_all(self, array: NDArray) -> NDArray:
+        """The examples of all ranks, of those of this one; all call it."""
+        with autograd.pause():
+            for axis in self.over:
+                array = gather(array, axis)
+        return array
 
 
 class GroupSplit:
@@ -93,7 +104,9 @@ class GroupSplit:
         own = {key: cuts[key].own_shape(shape) if key in cuts else shape for key, shape in whole.items()}
         layers = list(dict.fromkeys(layer for layer, _ in found.values()))
         examples = ranks if self.examples else 1
-        return LocalSymbol(made, self.axis, layers, params, whole, own, rest, examples)
+        names = [name for name in reversed(self.mesh.shape) if self.examples or name != self.axis]
+        over = [axis for axis in map(self.mesh.axis, names) if len(axis.ranks) > 1]
+        return LocalSymbol(made, self.axis, layers, params, whole, own, rest, examples, over)
 
     def _check_examples(self, name: str, own: tuple[int, ...], whole: tuple[int, ...]) -> None:
         if own[1:] != whole[1:]:

@@ -111,6 +111,14 @@ def _elements(node: Node) -> Any:
     return [node.same([node.get(i, wanted[i]) for i in range(len(node))])], [axis]
 
 
+@rule("amp_multicast")
+def _multicast(node: Node) -> Any:
+    """Each output is an input in another type."""
+    states = [WHOLE if node.state(i) == SUM else node.state(i) for i in range(len(node))]
+    made = node.same([node.get(i, state) for i, state in enumerate(states)])
+    return [[made[0], i, 0] for i in range(len(node))], states
+
+
 @rule("LeakyReLU")
 def _leaky(node: Node) -> Any:
     return _elements(node) if len(node) == 1 and value_of(node, "act_type", "leaky") != "rrelu" else None

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import autograd
-from .collectives import gather, group_of, own
+from .. import ndarray as nd
+from .collectives import all_reduce, gather, group_of, own
 
 if TYPE_CHECKING:
     from ..ndarray import NDArray
@@ -71,6 +72,10 @@ class Cut:
         sizes = list(shape)
         sizes[self.axis] = part_of(sizes[self.axis], self.size, self.rank)
         return tuple(sizes)
+
+    def anywhere(self, found: bool) -> bool:
+        """Whether something is so on any of the ranks; all call it."""
+        return bool(all_reduce(nd.array([float(found)]), self._over).asscalar() > 0)
 
     def part(self, whole: NDArray) -> NDArray:
         """This rank's part of an array."""

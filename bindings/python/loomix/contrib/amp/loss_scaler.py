@@ -9,7 +9,7 @@ from ... import _star
 from ... import ndarray as nd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ...gluon import Parameter
     from ...ndarray import NDArray
@@ -40,21 +40,26 @@ class LossScaler:
         """What the next loss is to be multiplied by."""
         return self._loss_scale
 
-    def has_overflow(self, params: Iterable[Parameter]) -> bool:
+    def has_overflow(
+        self, params: Iterable[Parameter], anywhere: Callable[[bool], bool] | None = None
+    ) -> bool:
         """Whether a gradient of a step is infinite or not a number; call it once a step, as the factor follows.
 
         Parameters
         ----------
         params : list of Parameter
             Those with ``grad_req="null"`` have no gradients and do not count.
+        anywhere : callable, optional
+            Of whether it is so on this rank: whether it is on any, where parameters are split over ranks.
         """
-        return self.follow(
-            [array for param in params if param.grad_req != "null" for array in param.list_grad()]
-        )
+        arrays = [array for param in params if param.grad_req != "null" for array in param.list_grad()]
+        return self.follow(arrays, anywhere)
 
-    def follow(self, gradients: Iterable[NDArray]) -> bool:
+    def follow(self, gradients: Iterable[NDArray], anywhere: Callable[[bool], bool] | None = None) -> bool:
         """The same for gradients themselves."""
         overflow = not _all_finite(gradients)
+        if anywhere is not None:
+            overflow = anywhere(overflow)
         if overflow:
             self._loss_scale = max(self._loss_scale / 2, _LOWEST)
             self._steps = 0
