@@ -306,3 +306,71 @@ def test_bad_splits_are_told_on_all_ranks():
         "there is no axis 'pipe'",
     ):
         assert out.count(part) == 2, (part, out)
+
+
+BAD_FILES = """
+import os, sys
+import loomix as mx
+from loomix import parallel
+folder = sys.argv[1]
+mesh = parallel.Mesh(model=2)
+
+def made(units):
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(units, in_units=4, prefix="fc_"))
+    parallel.shard(net, mesh, {"fc": parallel.columns("model")})
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "adam", kvstore=parallel.store(mesh))
+    with mx.autograd.record():
+        loss = net(mx.nd.ones((2, 4))).sum()
+    loss.backward()
+    trainer.step(1)
+    return net, trainer
+net, trainer = made(6)
+assert "Dense(4 -> 6, linear), columns over 'model'" in repr(net), net
+net.save_parameters(folder + "/net.params")
+trainer.save_states(folder + "/net.states")
+parallel.save(folder + "/all", {"net": net, "trainer": trainer}, step=1)
+other, other_trainer = made(8)
+
+def tell(work):
+    try:
+        work()
+        print("nothing", flush=True)
+    except Exception as error:
+        print(type(error).__name__, str(error).replace("\\n", " "), flush=True)
+    parallel.barrier()
+tell(lambda: other.load_parameters(folder + "/net.params"))
+tell(lambda: other_trainer.load_states(folder + "/net.states"))
+tell(lambda: parallel.load(folder + "/all", {"net": other}))
+if parallel.rank() == 0:
+    for name in ("net.params", "net.states"):
+        data = open(os.path.join(folder, name), "rb").read()
+        open(os.path.join(folder, name), "wb").write(data[: len(data) // 2])
+    os.remove(folder + "/all/checkpoint-1/trainer.states")
+parallel.barrier()
+tell(lambda: net.load_parameters(folder + "/net.params"))
+tell(lambda: trainer.load_states(folder + "/net.states"))
+tell(lambda: parallel.load(folder + "/all", {"net": net, "trainer": trainer}))
+tell(lambda: net.save_parameters(folder + "/none/net.params"))
+print("good")
+"""
+
+
+def test_bad_files_are_told_on_all_ranks(tmp_path):
+    # Shapes, damaged files, and one that is missing.
+    done = run(BAD_FILES.replace("sys.argv[1]", repr(str(tmp_path))), "-n", "2")
+    out = done.stdout
+    assert done.returncode == 0 and out.count("good") == 2, out + done.stderr[-3000:]
+    assert "nothing" not in out, out
+    for part in (
+        f"block 'net' has shape (8, 4); its values in file '{tmp_path}/net.params' have shape (6, 4)",
+        "the state of parameter 0 has shape (6,), and the parameter, which is split over ranks, has (8,)",
+        "all/checkpoint-1/net.params' have shape (6, 4)",
+        "net.params, offset 64: an array needs 24 items of 4 bytes",
+        "[optimizer states] the bytes are no states file: UnpicklingError: pickle data was truncated",
+        f"No such file or directory: '{tmp_path}/all/checkpoint-1/trainer.states'",
+        "none/net.params",
+    ):
+        assert out.count(part) == 2, (part, out)

@@ -156,6 +156,12 @@ for groups, number in ((12, 24), (12, 12)):
 uneven = conv(x, num_filter=10, num_group=2, kernel=(3, 3), name="c")
 check("groups that do not divide", uneven, images, filters, None)
 check("groups, examples", uneven, images, {"data": 0}, "share share gather")
+# what is less travels: the weights, or the examples
+wide = {"data": (40, 5)}
+check("weights are less", fc, wide, {**cut, "data": 0}, "gather gather gather")
+check("examples are less", fc, small, {**cut, "data": 0}, "gather gather")
+check("filters are less", plain, {"data": (6, 3, 8, 9)}, {**filters, "data": 0}, "gather gather gather")
+check("images are less", plain, {"data": (6, 3, 1, 1)}, {**filters, "data": 0}, "gather gather")
 # after a cut of channels, and of examples
 for start, cuts in ((plain, filters), (plain, {"data": 0})):
     channels = cuts is filters

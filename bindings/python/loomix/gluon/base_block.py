@@ -180,7 +180,7 @@ class Block:
 
     def __repr__(self) -> str:
         lines = "\n".join(
-            f"  ({key}): {indented(repr(block), 2)}"
+            f"  ({key}): {indented(block._described(), 2)}"
             for key, block in self.__dict__.items()
             if isinstance(block, Block)
         )
@@ -449,6 +449,12 @@ class Block:
         self.load_parameters(f"{prefix}-model.params")
 
     # ---- split over ranks ----
+
+    def _described(self) -> str:
+        """As networks show their layers."""
+        if self._split is None:
+            return repr(self)
+        return f"{self!r}, {self._split.kind} over {self._split.axis!r}"
 
     def _cuts(self, kind: str) -> dict[str, int] | None:
         """The axis of each parameter that is cut where the layer is split by columns or rows; None: it cannot be."""

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import expect
-from ..base import MXNetTypeError
+from ..base import MXNetTypeError, MXNetValueError
 from ..ndarray import NDArray
 from .states import SplitState, dump_states, load_states
 
@@ -149,7 +149,14 @@ class Updater:
         if isinstance(state, (tuple, list)):
             return type(state)(self._own(key, one) for one in state)
         cut, shape = part
-        return cut.part(state) if self._is_cut(state, shape, shape[cut.axis], cut) else state
+        if self._is_cut(state, shape, shape[cut.axis], cut):
+            return cut.part(state)
+        if isinstance(state, NDArray) and state.shape[cut.axis : cut.axis + 1] not in ((), (1,)):
+            raise MXNetValueError(
+                f"[optimizer states] the state of parameter {key!r} has shape {state.shape}, and the parameter, which "
+                f"is split over ranks, has {tuple(shape)}."
+            )
+        return state
 
     @staticmethod
     def _is_cut(state: Any, shape: Any, size: int, cut: Any) -> bool:

@@ -138,7 +138,7 @@ def together(work: Any, what: str) -> None:
         raise error
     if failed.any():
         raise MXNetFileError(
-            f"[Matrix] {what}: rank {failed.argmax()} could not, and its error says why; "
+            f"[parallel] {what}: rank {failed.argmax()} could not, and its error says why; "
             f"this is rank {_parallel.rank()}."
         )
 

@@ -161,7 +161,8 @@ def _fully_connected(node: Node) -> Any:
     shape, cut, weight = node.shape(0), node.cut(0), node.cut(1)
     last = len(node.out_shape()) - 1
     flatten = flag_of(node, "flatten", True) and len(shape) > 2
-    if weight == 0:
+    by_examples = cut is not None and cut != (1 if flatten else len(shape) - 1) and not (flatten and cut)
+    if weight == 0 and not (by_examples and _weight_is_less(node)):
         hidden = node.part(int(node.attrs["num_hidden"]))
         inputs = [node.get(0, SHARED), node.get(1, 0), *(node.get(i, 0) for i in bias)]
         return [node.same(inputs, num_hidden=hidden)], [last]
@@ -169,14 +170,14 @@ def _fully_connected(node: Node) -> Any:
         return _sum_of_rows(node, len(shape) - 1, last)
     if weight == 1 and cut == 1 and shape[1] % node.ranks == 0:
         return _sum_of_rows(node, 1, last)
-    if (
-        weight is None
-        and cut is not None
-        and cut != (1 if flatten else len(shape) - 1)
-        and not (flatten and cut)
-    ):
+    if weight in (None, 0) and by_examples and cut is not None:
         return [node.same([node.get(0, cut), *(node.get(i, SHARED) for i in (1, *bias))])], [cut]
     return None
+
+
+def _weight_is_less(node: Node) -> bool:
+    """Of a layer whose weight and whose examples are cut: which of the two travels less."""
+    return math.prod(node.shape(1)) < math.prod(node.shape(0))
 
 
 def _sum_of_rows(node: Node, axis: int, channels: int, inner: int = 1) -> Any:
@@ -215,13 +216,13 @@ def _filters(node: Node, out: int, inner: int) -> Any:
     if int(value_of(node, "num_group", 1)) != 1:
         if weight is not None or (cut is not None and cut == 1):
             return _groups_of_filters(node)
-    elif weight == out:
+    elif weight == out and not (cut == 0 and _weight_is_less(node)):
         filters = node.part(int(node.attrs["num_filter"]))
         inputs = [node.get(0, SHARED), node.get(1, out), *(node.get(i, 0) for i in bias)]
         return [node.same(inputs, num_filter=filters)], [1]
     elif weight == inner:
         return _sum_of_rows(node, 1, 1, inner)
-    if weight is None and cut == 0:
+    if weight in (None, out) and cut == 0:
         return [node.same([node.get(0, 0), *(node.get(i, SHARED) for i in (1, *bias))])], [0]
     return None
 

@@ -56,7 +56,9 @@ class _Stack:
             self.register_child(block)  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
-        lines = "\n".join(f"  ({key}): {indented(repr(block), 2)}" for key, block in self._children.items())
+        lines = "\n".join(
+            f"  ({key}): {indented(block._described(), 2)}" for key, block in self._children.items()
+        )
         return f"{type(self).__name__}(\n{lines}\n)"
 
     def __getitem__(self, key: Any) -> Any:
