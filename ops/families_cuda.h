@@ -66,5 +66,6 @@ void kernels_sparse_storage_cuda(KernelList& list);
 void kernels_sparse_values_cuda(KernelList& list);
 void kernels_quantize_cuda(KernelList& list);
 void kernels_quantized_layers_cuda(KernelList& list);
+void kernels_fused_cuda(KernelList& list);
 
 }  // namespace loomix::ops

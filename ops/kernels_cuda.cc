@@ -67,6 +67,7 @@ void add(loomix::ops::KernelList& list) {
   kernels_sparse_values_cuda(list);
   kernels_quantize_cuda(list);
   kernels_quantized_layers_cuda(list);
+  kernels_fused_cuda(list);
 }
 
 }  // namespace

@@ -6,17 +6,12 @@
 
 #include "engine/device/cuda/element.h"
 #include "ops/cuda/index.h"
+#include "ops/cuda/pack.h"
 #include "ops/cuda/stream.h"
 
 // One pass over memory: y[i] = f(a[i], b[i], ...). Three shapes of it, the fastest that fits is taken: contiguous by 16-byte
 // accesses, contiguous one by one (odd addresses), and strided (operands that broadcast).
 namespace loomix::cuda {
-
-// `kCount` neighbours in memory, moved by one access.
-template <class T, int kCount>
-struct alignas(sizeof(T) * kCount) Pack {
-  T item[kCount];
-};
 
 // Items an access of 16 bytes of the widest type has.
 template <class... T>

@@ -3,6 +3,7 @@
 
 #include "ops/cuda/elementwise.h"
 #include "ops/cuda/math.h"
+#include "ops/elemwise/integers_cuda.h"
 
 // The functors of the elementwise lists as functors of device code.
 namespace loomix::cuda {
@@ -14,18 +15,5 @@ struct Applied {
     return F::f(Math{}, x...);
   }
 };
-
-// Whether F computes integers as such; else they are computed in double.
-template <class F, class... T>
-inline constexpr bool kHasIntegers = requires(T... x) {
-  F::f(Math{}, x...);
-};
-
-// y[i] = F(a[i] ...) of integers or truth values of any width.
-template <class F, class... In>
-__device__ void put_integer(MutableIntegerArray y, int64_t i, In... x) {
-  if constexpr (kHasIntegers<F, In...>) y.set(i, static_cast<int64_t>(F::f(Math{}, x...)));
-  else y.set(i, static_cast<double>(F::f(Math{}, static_cast<double>(x)...)));
-}
 
 }  // namespace loomix::cuda

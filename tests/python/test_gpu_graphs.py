@@ -57,11 +57,13 @@ def test_norms_are_folded_for_prediction_as_on_the_host():
     )
 
 
-def test_blocked_layouts_and_fused_chains_are_for_devices_that_have_kernels_for_them():
+def test_blocked_layouts_are_for_devices_that_have_kernels_for_them_and_chains_are_fused():
     net = small_net()
     bound = bound_on(net, GPU, values_for(net, data=(2, 3, 6, 6)))
     bound.forward()
     assert operators_of(bound) == ["Convolution", "relu", "Pooling", "FullyConnected"]
+    chain = mx.sym.exp(mx.sym.Variable("data") * 2 + 1)
+    assert operators_of(bound_on(chain, GPU, {"data": np.ones(3)})) == ["_fused"]
 
 
 def in_groups(groups):
@@ -245,7 +247,7 @@ def test_nothing_is_captured_where_that_is_asked_for(tmp_path):
     file = tmp_path / "trace.json"
     program = f"""
 import loomix as mx
-bound = mx.sym.tanh(mx.sym.sin(mx.sym.Variable("x"))).bind(mx.gpu(0), {{"x": mx.nd.ones((3,), ctx=mx.gpu(0))}})
+bound = mx.sym.softmax(mx.sym.sin(mx.sym.Variable("x"))).bind(mx.gpu(0), {{"x": mx.nd.ones((3,), ctx=mx.gpu(0))}})
 mx.profiler.set_config(profile_all=True, filename={str(file)!r})
 mx.profiler.set_state("run")
 for _ in range(5):

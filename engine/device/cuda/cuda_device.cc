@@ -290,7 +290,12 @@ class CudaRuntime final : public DeviceRuntime {
   Device device() const override { return device_; }
   // A card of today moves some hundred times the bytes that one core does; the pass that recomputes needs no more than that.
   DeviceTraits traits() const noexcept override {
-    return {.sparse_arrays = true, .records_work = true, .alignment = 256, .speed = 200, .launch_ns = 2500};
+    return {.fused_chains = true,
+            .sparse_arrays = true,
+            .records_work = true,
+            .alignment = 256,
+            .speed = 200,
+            .launch_ns = 2500};
   }
   DeviceQueue* queue(Lane lane) override {
     const std::lock_guard lock(mutex_);
