@@ -38,6 +38,24 @@ def test_operators_and_training_agree_and_make_a_report(tmp_path):
     )
 
 
+def test_kernels_of_resnet_are_counted_and_reported(tmp_path):
+    done = check("--run", "--here", "--parts", "kernels", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    seen = json.loads((tmp_path / "gpu_check.json").read_text())["kernels"]
+    assert seen["kernels a step"] >= 1 and 0 < seen["busy"] <= 1 and len(seen["longest"]) > 1
+    assert "| kernel | µs a step | times |" in check("--report", str(tmp_path)).stdout
+
+
+def test_time_between_kernels():
+    sys.path.insert(0, str(TOOL))
+    from kernels import STEPS, summary
+
+    seen = summary([(0.0, 10.0, "a"), (5.0, 10.0, "b"), (25.0, 5.0, "a")])
+    assert seen["busy"] == round(20 / 30, 4) and seen["idle a step"] == 10 / STEPS
+    assert [kernel["name"] for kernel in seen["longest"]] == ["a", "b"]
+    assert summary([])["wrong"] == 1
+
+
 def test_what_is_wrong_is_told_and_the_rest_is_checked(tmp_path):
     done = check(
         "--run", "--here", "--parts", "smoke", "--out", str(tmp_path), LOOMIX_CUDA_LIBRARY="/none.so"

@@ -145,7 +145,7 @@ def networks():
     return mine, other
 
 
-def loomix_step(name):
+def loomix_step(name, images=64, size=224):
     from loomix import gluon
 
     net = getattr(gluon.model_zoo.vision, name)(classes=1000)
@@ -155,14 +155,14 @@ def loomix_step(name):
     net.hybridize(static_alloc=True, static_shape=True)
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
-    images = ours(64, 3, 224, 224)
-    labels = mx.nd.array(np.random.randint(0, 1000, 64), ctx=GPU)
+    data = ours(images, 3, size, size)
+    labels = mx.nd.array(np.random.randint(0, 1000, images), ctx=GPU)
 
     def step():
         with mx.autograd.record():
-            values = loss(net(images), labels)
+            values = loss(net(data), labels)
         values.backward()
-        trainer.step(64)
+        trainer.step(images)
 
     return step
 

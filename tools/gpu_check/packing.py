@@ -52,6 +52,18 @@ def pack_headers(folder: Path) -> None:
     shutil.copytree("/usr/include/fmt", folder / "include/fmt")
 
 
+def embed_sources(root: Path, file: Path) -> Path:
+    """As loomix_embed_sources() in cmake/LoomixTargets.cmake does."""
+    names = (root / "ops/cuda/embedded.txt").read_text().split()
+    items = "".join(f'{{"{name}", R"____({(root / name).read_text()})____"}},\n' for name in names)
+    file.write_text(
+        '#include "ops/cuda/embedded.h"\n\nnamespace loomix::cuda {\nnamespace {\nconstexpr EmbeddedSource kAll[] = {\n'
+        + items
+        + "};\n}\nconst std::span<const EmbeddedSource> kEmbeddedSources(kAll);\n}\n"
+    )
+    return file
+
+
 def sources(root: Path) -> list[Path]:
     """As CMake finds them: kernels, wrappers of libraries, and what is in folders called cuda."""
     found = [p for f in ("engine", "ndarray", "ops", "comm") for p in (root / f).rglob("*.cu")]
@@ -92,7 +104,8 @@ def find_library(name: str, folders: list[Path]) -> Path | None:
 
 
 def compile_one(root: Path, source: Path, objects: Path, architecture: str) -> tuple[Path, float, str]:
-    target = objects / ("_".join(source.relative_to(root).parts) + ".o")
+    parts = source.relative_to(root).parts if source.is_relative_to(root) else (source.name,)
+    target = objects / ("_".join(parts) + ".o")
     includes = [
         f"-I{root}",
         f"-isystem{root}/.gpu_check/include",
@@ -138,8 +151,9 @@ def prepare(root: Path, findings) -> dict[str, str]:
     objects = work / "objects"
     objects.mkdir(parents=True, exist_ok=True)
     architecture = os.environ.get("GPU_CHECK_ARCHITECTURE", "90")
+    all_sources = [*by_size(sources(root)), embed_sources(root, objects / "embedded_sources.cc")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = list(pool.map(lambda s: compile_one(root, s, objects, architecture), by_size(sources(root))))
+        made = list(pool.map(lambda s: compile_one(root, s, objects, architecture), all_sources))
     failed = {str(target.name): text for target, _, text in made if text}
     slowest = sorted(((round(seconds), target.name) for target, seconds, _ in made), reverse=True)[:5]
     libraries = [find_library(name, library_folders()) for name in LIBRARIES]

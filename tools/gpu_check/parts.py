@@ -106,5 +106,17 @@ def benchmarks(root: Path, environment: dict[str, str], seconds: float) -> dict:
     return last_line(root, environment, seconds, "benchmarks.py", str(seconds))
 
 
-ALL = {"smoke": smoke, "training": training, "cases": cases, "benchmarks": benchmarks, "sanitizer": sanitizer}
-LONGEST = {"smoke": 60, "cases": 180, "training": 90, "sanitizer": 90, "benchmarks": 200}
+def kernels(root: Path, environment: dict[str, str], seconds: float) -> dict:
+    """Training steps of ResNet-50 (a smaller one without a GPU): idle time, and the longest kernels."""
+    return last_line(root, environment, seconds, "kernels.py")
+
+
+ALL = {
+    "smoke": smoke,
+    "training": training,
+    "cases": cases,
+    "benchmarks": benchmarks,
+    "sanitizer": sanitizer,
+    "kernels": kernels,
+}
+LONGEST = {"smoke": 60, "cases": 180, "training": 90, "sanitizer": 90, "benchmarks": 200, "kernels": 90}

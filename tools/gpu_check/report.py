@@ -7,7 +7,7 @@ from __future__ import annotations
 def tables(found: dict) -> str:
     lines = [f"Device: {found['build']['gpu']}.", ""]
     lines += ["| part | result |", "|---|---|"]
-    for part in ("smoke", "cases", "training", "sanitizer"):
+    for part in ("smoke", "cases", "training", "sanitizer", "kernels"):
         if part in found:
             lines.append(f"| {part} | {summary(found[part])} |")
     times = {k: v for k, v in found.get("benchmarks", {}).get("times", {}).items() if isinstance(v, dict)}
@@ -17,6 +17,15 @@ def tables(found: dict) -> str:
         torch = by.get("torch")
         ratio = f"{by['loomix'] / torch:.2f}" if torch else ""
         lines.append(f"| {name} | {by['loomix']:,} | {torch or ''} | {ratio} |")
+    seen = found.get("kernels", {})
+    if "busy" in seen:
+        lines += [
+            "",
+            f"{seen['network']} ({seen['images']} images of {seen['pixels']} pixels), by the {seen['by']}: "
+            f"{seen['microseconds a step']:,} µs a step, {seen['kernels a step']:g} kernels, busy {seen['busy']:.1%}.",
+        ]
+        lines += ["", "| kernel | µs a step | times |", "|---|---|---|"]
+        lines += [f"| {k['name']} | {k['microseconds a step']:,} | {k['times']:g} |" for k in seen["longest"]]
     return "\n".join(lines)
 
 
