@@ -35,11 +35,22 @@ def warn(name: str, arrays: list[Any]) -> None:
     warnings.warn(f"np.{name} is computed by official NumPy: {why}.", stacklevel=4)
 
 
+def _arrays_in(items: Any) -> list[Any]:
+    """Arrays among the arguments, and in lists and tuples of these."""
+    found = []
+    for item in items:
+        if isinstance(item, _core.NDArrayBase):
+            found.append(item)
+        elif isinstance(item, (list, tuple)):
+            found += _arrays_in(item)
+    return found
+
+
 def by_numpy(name: str, function: Any, args: Any, kwargs: Any) -> Any:
     """Calls official NumPy with copies of the arrays; the results are arrays of mx.np again."""
     from ..ndarray._exchange import as_numpy
 
-    arrays = [x for x in (*args, *kwargs.values()) if isinstance(x, _core.NDArrayBase)]
+    arrays = _arrays_in((*args, *kwargs.values()))
     warn(name, arrays)
     out = kwargs.pop("out", None)
     with naming_errors(f"np.{name}"):
