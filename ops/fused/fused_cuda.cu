@@ -25,12 +25,12 @@ constexpr size_t kSlotAlignment = 256;
 size_t aligned(size_t bytes) { return (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment; }
 
 // The steps one by one, each by its own kernel on whole arrays, where the pass could not be compiled. Results lie in slots of scratch
-// memory; an output that takes the memory of no input is written in place.
+// memory; an output is written where it belongs, unless it has the memory of an input that is still read.
 class OneByOne {
  public:
   OneByOne(const Fusion& fusion, const KernelSpec& spec) : fusion_(fusion) {
     const auto& steps = fusion.steps();
-    place_results();
+    place_results(spec);
     for (const FusedStep& step : steps) {
       std::vector<TensorView> views;
       for (const int operand : step.operands) views.push_back(view_of(operand, spec.in));
@@ -52,11 +52,14 @@ class OneByOne {
   void run(const KernelArgs& args, std::span<const int> written, const Targets& to) const {
     const auto& steps = fusion_.steps();
     Results result{};
-    for (size_t i = 0; i < steps.size(); ++i) result[i] = args.scratch.data() + slot_of_[i] * slot_bytes_;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (slot_of_[i] != kNone) result[i] = args.scratch.data() + slot_of_[i] * slot_bytes_;
+    }
     for (size_t k = 0; k < written.size(); ++k) {
-      const bool is_input =
-          std::ranges::any_of(args.in, [&](const TensorView& in) { return in.data == to[k]; });
-      if (to[k] != nullptr && !is_input) result[static_cast<size_t>(written[k])] = to[k];
+      const auto step = static_cast<size_t>(written[k]);
+      if (to[k] != nullptr && (slot_of_[step] == kNone || !is_read_later(args, step, to[k])))
+        result[step] = to[k];
+      LOOMIX_INTERNAL_CHECK(result[step] != nullptr);
     }
     for (size_t i = 0; i < steps.size(); ++i) run_step(i, result, args);
     for (size_t k = 0; k < written.size(); ++k) {
@@ -70,8 +73,42 @@ class OneByOne {
   }
 
  private:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  // Whether an input is read after the step has written its result, or by other threads meanwhile.
+  bool is_late(size_t input, size_t step) const {
+    const FusedInput& spread = fusion_.inputs()[input];
+    const bool is_whole = spread.extent == Extent::full && !spread.is_gathered();
+    for (size_t i = step; i < fusion_.steps().size(); ++i) {
+      const bool reads = std::ranges::count(fusion_.steps()[i].operands, static_cast<int>(input)) > 0;
+      if (reads && (i > step || !is_whole)) return true;
+    }
+    return false;
+  }
+  bool is_read_later(const KernelArgs& args, size_t step, const void* data) const {
+    for (size_t i = 0; i < args.in.size(); ++i) {
+      if (args.in[i].data == data && is_late(i, step)) return true;
+    }
+    return false;
+  }
+  // Whether the result of a step always lies where its output does.
+  bool is_direct(size_t step, const KernelSpec& spec) const {
+    const auto output = static_cast<size_t>(std::ranges::find(fusion_.outputs(), static_cast<int>(step)) -
+                                            fusion_.outputs().begin());
+    if (output == fusion_.outputs().size())  // what reductions read has a slot of the caller's
+      return std::ranges::any_of(fusion_.closings(), [&](const FusedClosing& closing) {
+        return closing.step == static_cast<int>(step);
+      });
+    if (spec.req[output] == Req::null) return false;
+    const int64_t bytes = fusion_.shape().size() * size_of(fusion_.steps()[step].dtype);
+    for (size_t i = 0; i < spec.in.size(); ++i) {
+      if (static_cast<int64_t>(spec.in[i].bytes()) == bytes && is_late(i, step)) return false;
+    }
+    return true;
+  }
+
   // A result's slot is free after its last reader; those that are written stay to the end.
-  void place_results() {
+  void place_results(const KernelSpec& spec) {
     const auto& steps = fusion_.steps();
     const auto inputs = static_cast<int>(fusion_.inputs().size());
     std::vector<size_t> last(steps.size());
@@ -86,11 +123,12 @@ class OneByOne {
       last[static_cast<size_t>(closing.step)] = steps.size();
     std::vector<size_t> free;
     for (size_t i = 0; i < steps.size(); ++i) {
-      if (free.empty()) free.push_back(slots_++);
-      slot_of_.push_back(free.back());
-      free.pop_back();
+      const bool direct = is_direct(i, spec);
+      if (free.empty() && !direct) free.push_back(slots_++);
+      slot_of_.push_back(direct ? kNone : free.back());
+      if (!direct) free.pop_back();
       for (size_t before = 0; before <= i; ++before) {
-        if (last[before] == i) free.push_back(slot_of_[before]);
+        if (last[before] == i && slot_of_[before] != kNone) free.push_back(slot_of_[before]);
       }
       slot_bytes_ = std::max(slot_bytes_,
                              aligned(static_cast<size_t>(fusion_.shape().size() * size_of(steps[i].dtype))));
