@@ -240,6 +240,53 @@ if parallel.rank() == 0:
         assert done.stdout.count("eager: [HybridBlock] block 'net_fc' is split over ranks in 'net'") == ranks
 
 
+def test_a_loss_in_the_network_takes_classes_that_are_cut():
+    program = """
+import loomix as mx, numpy as np
+from loomix import gluon, parallel
+from loomix.gluon import nn
+
+class WithLoss(gluon.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.body = nn.Dense(8, in_units=6, activation="tanh", prefix="body_")
+            self.out = nn.Dense(50, in_units=8, prefix="out_")
+            self.loss = gluon.loss.SoftmaxCrossEntropyLoss()
+
+    def hybrid_forward(self, F, x, y):
+        return self.loss(self.out(self.body(x)), y)
+
+def train(mesh):
+    mx.random.seed(3)
+    net = WithLoss(prefix="net_")
+    if mesh:
+        parallel.shard(net, mesh, {"out": parallel.columns("model")})
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1}, kvstore=mesh and parallel.store(mesh))
+    r = np.random.RandomState(2)
+    losses = []
+    for step in range(10):
+        x, y = mx.nd.array(r.rand(4, 6)), mx.nd.array(r.randint(0, 50, 4))
+        with mx.autograd.record():
+            loss = net(x, y)
+        loss.backward()
+        trainer.step(4)
+        losses.append(loss.asnumpy())
+    return losses, net
+expected, _ = train(None)
+found, net = train(parallel.Mesh(model=parallel.size()))
+np.testing.assert_allclose(found, expected, rtol=1e-4)  # sums have another order
+text = parallel.explain(net)
+assert "want of a rule" not in text and text.count("_parallel_gather") == 1, text  # a number for each row and rank
+print("good")
+"""
+    for ranks in (2, 3):
+        done = run(program, "-n", str(ranks))
+        assert done.returncode == 0 and done.stdout.count("good") == ranks, done.stdout + done.stderr[-3000:]
+
+
 def test_example():
     path = Path(__file__).resolve().parents[2] / "examples/parallel/hybrid_alexnet.py"
     program = f"""

@@ -149,10 +149,10 @@ trainer.save_states(folder + "/again.states")
 assert read("again.params") == read("one.params")
 assert read("again.states") == read("one.states")
 parallel.save(folder + "/all", {"net": net, "trainer": trainer}, step=3)
-found = step(net, trainer)
+found, drawn = step(net, trainer), mx.nd.random.uniform(shape=3).asnumpy()
 step(net, trainer)
 assert parallel.load(folder + "/all", {"net": net, "trainer": trainer})[0] == 3
-assert step(net, trainer) == found
+assert step(net, trainer) == found and (mx.nd.random.uniform(shape=3).asnumpy() == drawn).all()
 if rank == 0:
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 try:
@@ -255,6 +255,37 @@ print("good")
 def test_what_is_around_training(axes):
     ranks = MESHES[axes]
     done = run(MODULE.replace("AXES", axes) + AROUND, "-n", str(ranks))
+    assert done.returncode == 0 and done.stdout.count("good") == ranks, done.stdout + done.stderr[-3000:]
+
+
+BYTES = """
+import re
+from loomix import _parallel
+for examples in (True, False):
+    module = mx.mod.Module(build(), group2ctxs={"fc": parallel.split(mesh, "model", examples=examples)})
+    module.bind([("data", (8, 2, 8, 8))], [("softmax_label", (8,))])
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(parallel.store(mesh))
+    batch = mx.io.DataBatch([mx.nd.ones((8, 2, 8, 8))], [mx.nd.ones(8)])
+    group = module._exec_group.local.cuts["fc1_weight"].group
+
+    def sent():
+        mx.nd.waitall()
+        parallel.barrier()
+        return sum(_parallel.group_traffic(group)["sent"])
+    before = sent()
+    module.forward_backward(batch)
+    module.update()
+    found = sent() - before
+    said = int(re.search(r"a step sends (\\d+)", parallel.explain(module))[1])
+    assert found == said > 0, (examples, found, said, parallel.explain(module))
+print("good")
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_bytes_are_those_that_explain_says(ranks):
+    done = run(MODULE.replace("AXES", f"model={ranks}") + BYTES, "-n", str(ranks))
     assert done.returncode == 0 and done.stdout.count("good") == ranks, done.stdout + done.stderr[-3000:]
 
 

@@ -432,7 +432,7 @@ def simple_bind(
     requests = _requests(grad_req, names)
     split = split_of(group2ctx)
     if split is not None:
-        local = split.localize(symbol, group2ctx, shapes, type_dict or {})
+        local = split.localize(symbol, group2ctx, shapes, type_dict or {}, _fixed(names, requests))
         own = {name: local.own_shapes[name] for name in names}
         wanted = dict(zip(names, requests))
         inner = simple_bind(
@@ -513,6 +513,10 @@ def explain(
 def split_of(group2ctx: Mapping[str, Any] | None) -> Any:
     """The split (``parallel.split``) that a group is bound to, if there is one."""
     return next((value for value in (group2ctx or {}).values() if hasattr(value, "localize")), None)
+
+
+def _fixed(names: Sequence[str], requests: Sequence[str]) -> list[str]:
+    return [name for name, request in zip(names, requests) if request == "null"]
 
 
 def _refuse_split(who: str, group2ctx: Mapping[str, Any] | None) -> None:

@@ -263,7 +263,13 @@ class DataParallelExecutorGroup:
                     f"[Module] group2ctxs has a split over ranks, and there are {len(self.contexts)} contexts; "
                     "expected one."
                 )
-            local = split_of(groups).localize(symbol, groups, shapes, types)
+            local = split_of(groups).localize(
+                symbol,
+                groups,
+                shapes,
+                types,
+                [name for name in self.arg_names if self.grad_req[name] == "null"],
+            )
             symbol, groups = local.made.symbol, local.groups
             shapes = {name: local.own_shapes[name] for name in self.arg_names}
         arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .. import _parallel
+from .. import _parallel, random
 from .._files import write_whole
 from ..base import MXNetFileError
 from .files import together
@@ -87,7 +87,8 @@ def save(folder: str, things: Mapping[str, Any], step: int) -> None:
                 thing.save_states(path)
 
     together(write_others, f"save into {folder}")
-    index = [*index, {"number": number, "step": int(step), "things": kinds}][-KEPT:]
+    made = {"number": number, "step": int(step), "things": kinds, "random": random.get_state()}
+    index = [*index, made][-KEPT:]
 
     def write_index(path: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
@@ -102,6 +103,8 @@ def save(folder: str, things: Mapping[str, Any], step: int) -> None:
 
 def load(folder: str, things: Mapping[str, Any], step: int | None = None) -> tuple[int, dict[str, Any]]:
     """Reads what :func:`save` wrote, on any number of ranks; all of them call it.
+
+    With a trainer, all ranks go on with the random numbers that rank 0 had, as if training had not stopped.
 
     Parameters
     ----------
@@ -168,6 +171,8 @@ def load(folder: str, things: Mapping[str, Any], step: int | None = None) -> tup
         path = os.path.join(place, f"{name}.{kind}")
         together(lambda reads=reads, path=path: reads(path), f"load from {folder}")
         result[name] = thing
+    if "states" in (found[-1]["things"][name] for name in things) and "random" in found[-1]:
+        together(lambda: random.set_state(found[-1]["random"]), f"load from {folder}")
     return found[-1]["step"], result
 
 

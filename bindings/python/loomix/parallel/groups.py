@@ -17,7 +17,7 @@ from .split_rules import parameter_cuts
 from .splits import Cut
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from ..ndarray import NDArray
     from ..symbol import Symbol
@@ -58,7 +58,12 @@ class GroupSplit:
         return f"split({self.mesh!r}, {self.axis!r}, examples={self.examples})"
 
     def localize(
-        self, symbol: Symbol, groups: Mapping[str, Any], shapes: Mapping[str, Any], dtypes: Mapping[str, Any]
+        self,
+        symbol: Symbol,
+        groups: Mapping[str, Any],
+        shapes: Mapping[str, Any],
+        dtypes: Mapping[str, Any],
+        fixed: Collection[str] = (),
     ) -> LocalSymbol:
         """The symbol for this rank; all ranks call it.
 
@@ -69,6 +74,8 @@ class GroupSplit:
         shapes : dict
             Of the inputs on this rank.
         dtypes : dict
+        fixed : collection of str
+            Arguments that need no gradient, for what :func:`explain` says.
         """
         ours = {name: value for name, value in groups.items() if isinstance(value, GroupSplit)}
         if any(repr(value) != repr(self) for value in ours.values()):
@@ -98,7 +105,7 @@ class GroupSplit:
                     f"[split] argument '{name}' of layer '{layer}' has shape {whole[name]}, whose axis {axis} cannot "
                     f"be cut into {ranks} parts that are not empty, for the ranks along {self.axis!r}."
                 )
-        made = split_symbol(symbol, whole, _types_of(symbol, dtypes), cuts, heads)
+        made = split_symbol(symbol, whole, _types_of(symbol, dtypes), cuts, heads, fixed)
         params = {name: cuts[name] for name in found}
         rest = {name: value for name, value in groups.items() if name not in ours}
         own = {key: cuts[key].own_shape(shape) if key in cuts else shape for key, shape in whole.items()}

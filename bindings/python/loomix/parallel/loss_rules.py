@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .split_rules import SUM, WHOLE, flag_of, name_of, rule, value_of
+from .split_rules import LOSSES, SUM, WHOLE, flag_of, name_of, rule, value_of
 
 if TYPE_CHECKING:
     from .split_pass import Node
 
 _SHORT = ("float16", "bfloat16")
+LOSSES |= {
+    "SoftmaxOutput",
+    "LinearRegressionOutput",
+    "LogisticRegressionOutput",
+    "MAERegressionOutput",
+    "MakeLoss",
+}
 
 
 def _own_sum(node: Node, data: list[int], axis: int) -> list[int]:
@@ -27,13 +34,13 @@ def _own_sum(node: Node, data: list[int], axis: int) -> list[int]:
     return node.emit("elemwise_add", "own_sum", [node.emit("log", "log_own", [total]), fixed])
 
 
-def _sums_of_all(node: Node, data: list[int], axis: int) -> list[int]:
+def _sums_of_all(node: Node, data: list[int], axis: int, backward: bool = True) -> list[int]:
     """Those of all ranks, side by side along the axis of the classes."""
     own = _own_sum(node, data, axis)
     attrs = {"axis": axis, "whole": node.ranks, "partial_gradient": True}
     shape = list(node.shape(0))
     shape[axis] = node.ranks
-    node.note("_parallel_gather", tuple(shape), node.dtype(0), attrs)
+    node.note("_parallel_gather", tuple(shape), node.dtype(0), attrs, backward)
     return node.emit("_parallel_gather", "sums", [own], group=node.group, **attrs)
 
 
@@ -111,7 +118,7 @@ def _softmax_output(node: Node) -> Any:
     data = node.get(0, axis)
     if node.ranks == 1:
         return [node.same([data, node.get(1, WHOLE)])], [axis]
-    total = _sums_of_all(node, data, axis)
+    total = _sums_of_all(node, data, axis, backward=False)
     others = [
         node.emit("slice_axis", f"sums_{name}", [total], axis=axis, begin=begin, end=end)
         for name, begin, end in (("before", 0, node.rank), ("behind", node.rank + 1, node.ranks))

@@ -17,15 +17,18 @@ import numpy as np
 
 from ..symbol import Symbol, load_json
 from . import loss_rules as loss_rules  # registers its rules
-from .split_rules import EVERYWHERE, SHARED, SUM, WHOLE, rule_of
+from .split_rules import EVERYWHERE, SHARED, SUM, WHOLE, ignores_heads, rule_of
 from .splits import part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from .splits import Cut
 
 __all__ = ["Move", "SplitSymbol", "split_symbol"]
+
+
+OUTPUT = "the output"  # who reads the outputs of the symbol
 
 
 class Move(NamedTuple):
@@ -92,9 +95,12 @@ class Node:
             "_parallel_all_reduce", self.out_shape(), self._splitter.dtypes[self._splitter.current, 0], attrs
         )
 
-    def note(self, op: str, shape: tuple[int, ...], dtype: Any, attrs: dict[str, Any]) -> None:
+    def note(
+        self, op: str, shape: tuple[int, ...], dtype: Any, attrs: dict[str, Any], backward: bool = True
+    ) -> None:
         """Counts a move that the rule made by itself, of a value of this whole shape."""
-        self._splitter.count(shape, dtype, self.name, self.name, op, attrs)
+        backward = backward and self._splitter.has_gradient[self._splitter.current, 0]
+        self._splitter.count(shape, dtype, self.name, self.name, op, attrs, backward)
 
     def part(self, size: int) -> int:
         """How many of so many this rank has."""
@@ -123,8 +129,10 @@ class _Splitter:
         dtypes: Mapping[str, Any],
         cuts: Mapping[str, Cut],
         wanted: Mapping[int, Any],
+        fixed: Collection[str],
     ) -> None:
-        self.wanted = wanted
+        self.wanted, self.fixed = wanted, fixed
+        self.has_gradient: dict[tuple[int, int], bool] = {}
         self.graph = json.loads(symbol.tojson(remove_amp_cast=False))
         self.cuts = cuts
         first = next(iter(cuts.values()))
@@ -170,7 +178,10 @@ class _Splitter:
             [self.places[value]],
         )
         self.brought[value, wanted] = place
-        self.count(self.shapes[value], self.dtypes[value], name, reader, op, attrs)
+        has_gradient = self.has_gradient[value] and not (
+            reader == OUTPUT and ignores_heads(self.graph["nodes"][value[0]])
+        )
+        self.count(self.shapes[value], self.dtypes[value], name, reader, op, attrs, has_gradient)
         return place
 
     def _mover(self, state: Any, wanted: Any, shape: tuple[int, ...]) -> tuple[str, dict[str, Any]]:
@@ -192,7 +203,16 @@ class _Splitter:
             "new_whole": shape[wanted],
         }
 
-    def count(self, shape: tuple[int, ...], dtype: Any, name: str, reader: str, op: str, attrs: Any) -> None:
+    def count(
+        self,
+        shape: tuple[int, ...],
+        dtype: Any,
+        name: str,
+        reader: str,
+        op: str,
+        attrs: Any,
+        has_gradient: bool,
+    ) -> None:
         others, item = self.ranks - 1, np.dtype(dtype).itemsize
         count = math.prod(shape)
         axis = attrs.get("axis")
@@ -212,7 +232,7 @@ class _Splitter:
             "_parallel_gather": (gathered, gathered if attrs.get("partial_gradient") else 0),
             "_parallel_all_to_all": (exchanged, exchanged),
         }[op]
-        self.moves.append(Move(name, reader, op, forward, backward))
+        self.moves.append(Move(name, reader, op, forward, backward if has_gradient else 0))
 
     def run(self) -> SplitSymbol:
         for number, node in enumerate(self.graph["nodes"]):
@@ -223,7 +243,7 @@ class _Splitter:
             else:
                 self._operator(number, node, inputs)
         heads = [
-            self.bring((a, b), self.wanted.get(i, WHOLE), "the output")
+            self.bring((a, b), self.wanted.get(i, WHOLE), OUTPUT)
             for i, (a, b, *_) in enumerate(self.graph["heads"])
         ]
         variables = [i for i, node in enumerate(self.nodes) if node["op"] == "null"]
@@ -236,11 +256,15 @@ class _Splitter:
         if cut is not None and "__shape__" in node.get("attrs", {}):
             own_shape = cut.own_shape(self.shapes[number, 0])
             node["attrs"] = {**node["attrs"], "__shape__": str(own_shape)}
+        self.has_gradient[number, 0] = node["name"] not in self.fixed
         self.places[number, 0] = self.add(node, [])
         self.states[number, 0] = WHOLE if cut is None else cut.axis
 
     def _operator(self, number: int, node: dict[str, Any], inputs: list[tuple[int, int]]) -> None:
         seen = Node(self, node, inputs)
+        outputs = {value[1] for value in self.shapes if value[0] == number}
+        has_gradient = any(self.has_gradient[value] for value in inputs)
+        self.has_gradient.update(dict.fromkeys(((number, index) for index in outputs), has_gradient))
         touched = any(self.states[value] != WHOLE for value in inputs)
         rule = rule_of(node["op"]) if touched or node["op"] in EVERYWHERE else None
         result = None if rule is None else rule(seen)
@@ -250,7 +274,6 @@ class _Splitter:
             place = seen.same([seen.get(i, WHOLE) for i in range(len(inputs))])
             result = [place], [WHOLE]
         places, states = result
-        outputs = {value[1] for value in self.shapes if value[0] == number}
         for index in outputs:
             self.places[number, index] = [places[0][0], index, 0] if len(places) == 1 else places[index]
             self.states[number, index] = states[0] if len(states) == 1 else states[index]
@@ -264,6 +287,7 @@ def split_symbol(
     dtypes: Mapping[str, Any],
     cuts: Mapping[str, Cut],
     heads: Mapping[int, Any] | None = None,
+    fixed: Collection[str] = (),
 ) -> SplitSymbol:
     """The symbol for one rank.
 
@@ -276,5 +300,7 @@ def split_symbol(
         The inputs of which each rank has a part; all over the same axis of a mesh.
     heads : dict, optional
         By number, outputs of which each rank gets its part along an axis; the others are whole on all.
+    fixed : collection of str, optional
+        Inputs that need no gradient, for what travels.
     """
-    return _Splitter(symbol, shapes, dtypes, cuts, heads or {}).run()
+    return _Splitter(symbol, shapes, dtypes, cuts, heads or {}, fixed).run()

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVERYWHERE",
+    "LOSSES",
     "RULES",
     "SHARED",
     "SUM",
     "WHOLE",
     "flag_of",
+    "ignores_heads",
     "name_of",
     "parameter_cuts",
     "rule",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 RULES: dict[str, Rule] = {}
+LOSSES: set[str] = set()  # their gradient does not ask for that of their output
 EVERYWHERE: set[str] = set()  # whose rules are asked where nothing is cut, too
 # What a value is, or is wanted as; else a number: the axis that is cut.
 WHOLE, SUM, SHARED = "whole", "sum", "shared"
@@ -48,6 +51,11 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
         return function
 
     return add
+
+
+def ignores_heads(node: Mapping[str, Any]) -> bool:
+    """Whether the gradient of an operator does not ask for that of its output."""
+    return node["op"] in LOSSES and str(node.get("attrs", {}).get("out_grad", "False")) not in ("True", "1")
 
 
 def rule_of(op: str) -> Rule | None:
@@ -95,6 +103,7 @@ _COLUMNS = {
     "Deconvolution": {1: 1, 2: 0},
     "Embedding": {1: 1},
     "BatchNorm": {1: 0, 2: 0, 3: 0, 4: 0},
+    "_contrib_SyncBatchNorm": {1: 0, 2: 0, 3: 0, 4: 0},
 }
 
 # ---- elements ----
@@ -364,7 +373,7 @@ def _layer_norm(node: Node) -> Any:
     return [node.same([node.get(0, axis), node.get(1, SHARED), node.get(2, SHARED)])], [axis]
 
 
-@rule("BatchNorm")
+@rule("BatchNorm", "_contrib_SyncBatchNorm")
 def _batch_norm(node: Node) -> Any:
     """Channels are normalised one by one; what is cut of the states is the rank's own."""
     axis = int(value_of(node, "axis", 1)) % len(node.shape(0))
