@@ -76,7 +76,9 @@ def main():
         if args.like:
             lines = pathlib.Path(args.like).read_text().splitlines()
             expected = next(line.split(" ", 1)[1] for line in lines if line.startswith("losses"))
-            np.testing.assert_allclose(losses, json.loads(expected), rtol=1e-3)  # sums have another order
+            # Sums have another order, and training makes what differs 1.5 times as much in each step.
+            for step, (loss, wanted) in enumerate(zip(losses, json.loads(expected), strict=True)):
+                assert abs(loss / wanted - 1) < 4e-6 * 1.6**step, (step, loss, wanted)
 
 
 if __name__ == "__main__":
