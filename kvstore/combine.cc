@@ -35,10 +35,10 @@ Pointers pointers_to(std::span<const NDArray> arrays) {
 
 class Combination final : public StoreTask {
  public:
-  Combination(const Request& request, const CompressionParams& params, std::span<const NDArray> sources,
+  Combination(const Request& request, const ops::Code& code, std::span<const NDArray> sources,
               std::span<const NDArray> residuals, std::span<const NDArray> destinations)
       : StoreTask(request),
-        params_(params),
+        code_(code),
         sources_(sources),
         residuals_(residuals),
         destinations_(destinations) {}
@@ -55,8 +55,8 @@ class Combination final : public StoreTask {
       alignas(64) std::byte scratch[kBlockBytes];
       for (int64_t i = begin; i < end; i += block) {
         const int64_t count = std::min(block, end - i);
-        const std::byte* const sum = params_.enabled() ? compressed_sum(sources, residuals, i, count, scratch)
-                                                       : plain_sum(sources, i, count, scratch);
+        const std::byte* const sum = code_.enabled() ? compressed_sum(sources, residuals, i, count, scratch)
+                                                     : plain_sum(sources, i, count, scratch);
         for (std::byte* const destination : destinations) {
           std::byte* const to = destination + i * item;
           if (to == sum) continue;
@@ -107,24 +107,23 @@ class Combination final : public StoreTask {
     const auto at = [begin](std::byte* array) {
       return array ? reinterpret_cast<float*>(array) + begin : nullptr;
     };
-    pass_compressed(params_, at(sources[0]), at(residuals[0]), sum, count);
+    pass_compressed(code_, at(sources[0]), at(residuals[0]), sum, count);
     for (size_t k = 1; k < sources.size(); ++k) {
-      pass_compressed(params_, at(sources[k]), at(residuals[k]), term, count);
+      pass_compressed(code_, at(sources[k]), at(residuals[k]), term, count);
       ops::binary_row(ops::binary_code<ops::fn::Add>, DType::float32, ops::Spread::none, sum, term, sum,
                       count);
     }
     return scratch;
   }
 
-  const CompressionParams params_;
+  const ops::Code code_;
   const InlineVector<NDArray, 2> sources_;
   const InlineVector<NDArray, 2> residuals_;
   const InlineVector<NDArray, 3> destinations_;
 };
 
-void push_combination(const Request& request, const CompressionParams& params,
-                      std::span<const NDArray> sources, std::span<const NDArray> residuals,
-                      std::span<const NDArray> destinations) {
+void push_combination(const Request& request, const ops::Code& code, std::span<const NDArray> sources,
+                      std::span<const NDArray> residuals, std::span<const NDArray> destinations) {
   ArrayTags tags;
   for (const NDArray& source : sources) tags.read(source);
   for (const NDArray& residual : residuals) {
@@ -132,7 +131,7 @@ void push_combination(const Request& request, const CompressionParams& params,
   }
   for (const NDArray& destination : destinations) tags.write(destination);
   const int64_t bytes = destinations[0].bytes();
-  push_task(make_ref<Combination>(request, params, sources, residuals, destinations), tags, destinations[0],
+  push_task(make_ref<Combination>(request, code, sources, residuals, destinations), tags, destinations[0],
             bytes * static_cast<int64_t>(sources.size() + destinations.size()),
             bytes > 2 * kParallelBytes ? 255 : 1);
 }
@@ -144,10 +143,9 @@ void combine(const Request& request, std::span<const NDArray> sources,
   push_combination(request, {}, sources, {}, destinations);
 }
 
-void combine_compressed(const Request& request, const CompressionParams& params,
-                        std::span<const NDArray> sources, std::span<const NDArray> residuals,
-                        std::span<const NDArray> destinations) {
-  push_combination(request, params, sources, residuals, destinations);
+void combine_compressed(const Request& request, const ops::Code& code, std::span<const NDArray> sources,
+                        std::span<const NDArray> residuals, std::span<const NDArray> destinations) {
+  push_combination(request, code, sources, residuals, destinations);
 }
 
 }  // namespace loomix::kvstore

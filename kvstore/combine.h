@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "kvstore/compression.h"
 #include "kvstore/store_task.h"
 #include "ndarray/ndarray.h"
+#include "ops/compression/codes.h"
 
 // The work of a store on one machine, each one task. All arrays are on hosts and have one shape and type.
 namespace loomix::kvstore {
@@ -15,10 +15,9 @@ namespace loomix::kvstore {
 // and rounded once; so a sum of some that others are still to be added to is a float32 array, which halves may follow or go into.
 void combine(const Request& request, std::span<const NDArray> sources, std::span<const NDArray> destinations);
 
-// The same with float32 sources that pass through the compression, each with its residual (none arrays for fp16).
-void combine_compressed(const Request& request, const CompressionParams& params,
-                        std::span<const NDArray> sources, std::span<const NDArray> residuals,
-                        std::span<const NDArray> destinations);
+// The same with float32 sources that pass through a code, each with its residual (none arrays for halves).
+void combine_compressed(const Request& request, const ops::Code& code, std::span<const NDArray> sources,
+                        std::span<const NDArray> residuals, std::span<const NDArray> destinations);
 
 // Pushes `destination = the sum of the sources` for row_sparse arrays: it gets the rows that any source has.
 void combine_rows(const Request& request, std::span<const NDArray> sources, const NDArray& destination);

@@ -102,7 +102,7 @@ void Merger::merge(const Request& request, const Key& key, std::span<const NDArr
                               ? zeros(like.engine(), like.shape(), DType::float32, Device::cpu())
                               : NDArray());
     }
-    combine_compressed(request, compression_, sources, {residuals.data(), sources.size()}, to);
+    combine_compressed(request, compression_.code(), sources, {residuals.data(), sources.size()}, to);
   } else {
     combine(request, sources, to);
   }

@@ -252,7 +252,7 @@ DistStore::Entry DistStore::count_push(const Key& key, CompressionParams& compre
   compression = compression_;
   if (entry.packed.is_none()) {
     int64_t bytes = 0;
-    for (const Shard& shard : entry.shards) bytes += compressed_bytes(compression, shard.end - shard.begin);
+    for (const Shard& shard : entry.shards) bytes += compressed_bytes(compression.code(), shard.end - shard.begin);
     engine::Engine& engine = runtime_.engine();
     entry.packed = NDArray(engine, Shape{bytes}, DType::uint8, Device::cpu());
     if (compression.has_residual())
@@ -273,11 +273,11 @@ void DistStore::push(const Key& key, std::span<const NDArray> values, int priori
   int64_t at = 0;
   for (const Shard& shard : now.shards) {
     stretches.push_back({shard.begin, shard.end, packs ? at : shard.begin * now.unit()});
-    at += compressed_bytes(compression, shard.end - shard.begin);
+    at += compressed_bytes(compression.code(), shard.end - shard.begin);
   }
   stretches.push_back({0, 0, packs ? at : now.shards.back().end * now.unit()});
   if (packs) {
-    compress_stretches(request, compression, merged, now.residual, {stretches.begin(), stretches.end() - 1},
+    compress_stretches(request, compression.code(), merged, now.residual, {stretches.begin(), stretches.end() - 1},
                        now.packed);
   }
   const NDArray source = packs ? now.packed : merged;

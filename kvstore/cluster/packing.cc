@@ -12,12 +12,14 @@ namespace {
 
 constexpr int64_t kIdBytes = sizeof(int64_t);
 
-CompressionParams params_of(const Packing& packing) {
+ops::Code code_of(const Packing& packing) {
+  using Kind = ops::Code::Kind;
   switch (packing.form) {
-    case Packing::Form::fp16: return {.type = "fp16"};
+    case Packing::Form::fp16: return {.kind = Kind::narrow};
     case Packing::Form::two_bit:
-      return {.type = "2bit", .threshold = std::bit_cast<float>(static_cast<uint32_t>(packing.detail))};
-    case Packing::Form::top_k: return {.type = "topk"};
+      return {.kind = Kind::two_bit,
+              .threshold = std::bit_cast<float>(static_cast<uint32_t>(packing.detail))};
+    case Packing::Form::top_k: return {.kind = Kind::top_k};
     default: return {};
   }
 }
@@ -46,7 +48,7 @@ class Unpacking final : public StoreTask {
   void run(engine::RunContext&) const override {
     if (!to_.is_dense()) return keep_rows();
     if (packing_.form == Packing::Form::rows) return spread_rows();
-    decompress(params_of(packing_), bytes_.bytes(), floats_of(to_), to_.size());
+    decompress(code_of(packing_), bytes_.bytes(), floats_of(to_), to_.size());
   }
 
  private:
@@ -77,10 +79,10 @@ class Unpacking final : public StoreTask {
 
 class Compressing final : public StoreTask {
  public:
-  Compressing(const Request& request, const CompressionParams& params, const NDArray& gradient,
-              const NDArray& residual, std::vector<Stretch> stretches, const NDArray& packed)
+  Compressing(const Request& request, const ops::Code& code, const NDArray& gradient, const NDArray& residual,
+              std::vector<Stretch> stretches, const NDArray& packed)
       : StoreTask(request),
-        params_(params),
+        code_(code),
         gradient_(gradient),
         residual_(residual),
         stretches_(std::move(stretches)),
@@ -89,13 +91,13 @@ class Compressing final : public StoreTask {
   void run(engine::RunContext&) const override {
     float* const residual = residual_.is_none() ? nullptr : floats_of(residual_);
     for (const Stretch& one : stretches_) {
-      compress(params_, floats_of(gradient_) + one.begin, residual ? residual + one.begin : nullptr,
+      compress(code_, floats_of(gradient_) + one.begin, residual ? residual + one.begin : nullptr,
                static_cast<std::byte*>(packed_.storage().data()) + one.to, one.end - one.begin);
     }
   }
 
  private:
-  const CompressionParams params_;
+  const ops::Code code_;
   const NDArray gradient_, residual_;
   const std::vector<Stretch> stretches_;
   const NDArray packed_;
@@ -163,7 +165,7 @@ void Packing::check(const comm::Buffer& bytes, int64_t count, DType dtype) const
     return;
   }
   expect(dtype == DType::float32, "compressed");
-  if (form != Form::top_k) return expect(size == compressed_bytes(params_of(*this), count), "compressed");
+  if (form != Form::top_k) return expect(size == compressed_bytes(code_of(*this), count), "compressed");
   expect(size % 8 == 0 && size / 8 <= count, "as some elements");
   for (int64_t i = 0; i < size / 8; ++i) {
     uint32_t place = 0;
@@ -199,13 +201,13 @@ NDArray unpack_rows(const Request& request, engine::Engine& engine, const Packin
   return to;
 }
 
-void compress_stretches(const Request& request, const CompressionParams& params, const NDArray& gradient,
+void compress_stretches(const Request& request, const ops::Code& code, const NDArray& gradient,
                         const NDArray& residual, std::vector<Stretch> stretches, const NDArray& packed) {
   ArrayTags tags;
   tags.read(gradient);
   if (!residual.is_none()) tags.update(residual);
   tags.write(packed);
-  push_task(make_ref<Compressing>(request, params, gradient, residual, std::move(stretches), packed), tags,
+  push_task(make_ref<Compressing>(request, code, gradient, residual, std::move(stretches), packed), tags,
             packed, 2 * gradient.bytes(), 1);
 }
 

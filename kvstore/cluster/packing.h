@@ -49,7 +49,7 @@ struct Stretch {
   int64_t to = 0;  // byte
 };
 // Pushes work that compresses each stretch of `gradient` into `packed`; `residual` changes (none for fp16).
-void compress_stretches(const Request& request, const CompressionParams& params, const NDArray& gradient,
+void compress_stretches(const Request& request, const ops::Code& code, const NDArray& gradient,
                         const NDArray& residual, std::vector<Stretch> stretches, const NDArray& packed);
 
 // Pushes `rows = the rows of value with these ids` (int64); an id out of range is an error, stored in `rows`.

@@ -99,13 +99,13 @@ TEST_F(Combine, RowsThatAnySourceHas) {
 }
 
 TEST_F(Combine, TwoBitKeepsWhatItLoses) {
-  const CompressionParams params{"2bit", 0.5f};
+  const ops::Code code = ops::Code::parse("2bit:0.5", "test");
   const std::vector<NDArray> source = {array({0.3f, 0.6f, -0.5f, -2.0f, 0.5f, 0.0f})};
   const std::vector<NDArray> residual = {filled(6, 0)};
   const std::vector<NDArray> out = {filled(6, 9)};
-  combine_compressed(request(), params, source, residual, out);
+  combine_compressed(request(), code, source, residual, out);
   EXPECT_EQ(values(out[0]), (std::vector<float>{0, 0.5f, -0.5f, -0.5f, 0.5f, 0}));
-  combine_compressed(request(), params, source, residual, out);
+  combine_compressed(request(), code, source, residual, out);
   EXPECT_EQ(values(out[0]), (std::vector<float>{0.5f, 0.5f, -0.5f, -0.5f, 0.5f, 0}));
 }
 
@@ -113,16 +113,16 @@ TEST_F(Combine, TwoBitKeepsWhatItLoses) {
 TEST_F(Combine, WhatTravelsIsWhatTheStoreAdds) {
   for (const int64_t count : {1, 5, 1024, 3001}) {
     for (const char* type : {"2bit", "fp16"}) {
-      const CompressionParams params{type, 0.4f};
+      const ops::Code code = CompressionParams{type, 0.4f}.code();
       const auto size = static_cast<size_t>(count);
       std::vector<float> kept(size), kept_again(size), arrived(size), unpacked(size);
       std::vector<double> sent(size), got(size);
       for (unsigned step = 0; step < 4; ++step) {
         const std::vector<float> gradient = random(count, step);
-        pass_compressed(params, gradient.data(), kept.data(), arrived.data(), count);
-        std::vector<std::byte> packed(static_cast<size_t>(compressed_bytes(params, count)));
-        compress(params, gradient.data(), kept_again.data(), packed.data(), count);
-        decompress(params, packed, unpacked.data(), count);
+        pass_compressed(code, gradient.data(), kept.data(), arrived.data(), count);
+        std::vector<std::byte> packed(static_cast<size_t>(compressed_bytes(code, count)));
+        compress(code, gradient.data(), kept_again.data(), packed.data(), count);
+        decompress(code, packed, unpacked.data(), count);
         EXPECT_EQ(arrived, unpacked);
         EXPECT_EQ(kept, kept_again);
         for (size_t i = 0; i < size; ++i) {
@@ -130,22 +130,21 @@ TEST_F(Combine, WhatTravelsIsWhatTheStoreAdds) {
           got[i] += arrived[i];
         }
       }
-      if (!params.two_bit()) continue;
+      if (!code.has_residual()) continue;
       for (size_t i = 0; i < size; ++i) EXPECT_NEAR(sent[i], got[i] + kept[i], 1e-5);
     }
   }
 }
 
 TEST_F(Combine, TopKSendsTheLargestAndKeepsTheRest) {
-  CompressionParams params{"topk"};
-  params.ratio = 0.4f;
+  const ops::Code code = ops::Code::parse("topk:0.4", "test");
   const std::vector<float> gradient = {1, -5, 2, 2, 0};
   std::vector<float> residual(5), arrived(5);
-  std::vector<std::byte> packed(static_cast<size_t>(compressed_bytes(params, 5)));
+  std::vector<std::byte> packed(static_cast<size_t>(compressed_bytes(code, 5)));
   ASSERT_EQ(packed.size(), 16u);
   const auto pass = [&] {
-    compress(params, gradient.data(), residual.data(), packed.data(), 5);
-    decompress(params, packed, arrived.data(), 5);
+    compress(code, gradient.data(), residual.data(), packed.data(), 5);
+    decompress(code, packed, arrived.data(), 5);
   };
   pass();
   EXPECT_EQ(arrived, (std::vector<float>{0, -5, 2, 0, 0}));  // of equal ones the first
