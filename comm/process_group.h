@@ -27,6 +27,10 @@ struct GroupOptions {
   engine::Trace* trace = nullptr;  // gets a track for each other rank; outlives all calls
   int metrics_port = 0;            // rank r of the job serves its numbers at this + r; 0: not
   std::string metrics_host = "127.0.0.1";
+  // Over MPI, of the first group of a process: the most bytes of one of its messages, which it counts by int; whether ranks of one
+  // machine share memory.
+  size_t mpi_message_bytes = size_t{1} << 30;
+  bool mpi_shared_windows = true;
 };
 
 // What a group has done so far.
@@ -114,6 +118,6 @@ struct MpiModule {
   int interface_version;
   std::unique_ptr<ProcessGroup> (*open)(const GroupOptions& options, uintptr_t communicator);
 };
-inline constexpr int kGroupModuleVersion = 4;
+inline constexpr int kGroupModuleVersion = 5;
 
 }  // namespace loomix::comm

@@ -47,7 +47,7 @@ class Reduce final : public GroupCall {
     size_t left = 0;  // pieces of the own share that have not come
     size_t sent = 0;  // pieces of others' shares that are gone
     size_t open = 0;  // of all
-    std::vector<std::byte> pieces;
+    std::unique_ptr<std::byte[]> pieces;
   };
   using SegmentRef = std::shared_ptr<Segment>;
 
@@ -62,6 +62,11 @@ class Reduce final : public GroupCall {
   std::byte* result(const Segment& segment, int rank) const {
     return out_ + (all_ ? share_begin(segment, rank) : segment.begin) * item_;
   }
+  // Others' pieces of the own share, of the longest segment.
+  size_t most_bytes() const {
+    const size_t count = std::min(step_, signature.count), n = static_cast<size_t>(ranks());
+    return (all_ ? count / n + 1 : count) * item_ * (n - 1);
+  }
   bool in_place() const { return all_ && in_ == out_; }
 
   void begin_next() {
@@ -72,10 +77,13 @@ class Reduce final : public GroupCall {
     segment->count = std::min(step_, signature.count - segment->begin);
     const auto part = static_cast<uint32_t>(2 * segment->number);
     const size_t own = share_count(*segment, me()) * item_;
-    segment->pieces.resize(own * static_cast<size_t>(ranks() - 1));
+    // Of earlier ones: new memory has no pages yet.
+    segment->pieces =
+        spare_.empty() ? std::make_unique_for_overwrite<std::byte[]>(most_bytes()) : std::move(spare_.back());
+    if (!spare_.empty()) spare_.pop_back();
     segment->left = static_cast<size_t>(ranks() - 1);
     segment->open = segment->left * (all_ ? 4 : 2);
-    std::byte* to = segment->pieces.data();
+    std::byte* to = segment->pieces.get();
     for (int rank = 0; rank < ranks(); ++rank) {
       if (rank == me()) continue;
       receive(rank, part, to, own, [this, segment] {
@@ -107,12 +115,12 @@ class Reduce final : public GroupCall {
     std::byte* const to = result(*segment, me());
     const auto term = [&](int rank) {
       const int slot = rank < me() ? rank : rank - 1;
-      return rank == me() ? own : segment->pieces.data() + static_cast<size_t>(slot) * count * item_;
+      return rank == me() ? own : segment->pieces.get() + static_cast<size_t>(slot) * count * item_;
     };
     dispatch_numeric(signature.dtype, "all_reduce", [&]<class T>(Type<T>) {
       const auto* sum = reinterpret_cast<const T*>(term(0));
       for (int rank = 1; rank < ranks(); ++rank) {
-        auto* const into = reinterpret_cast<T*>(own == to && me() > rank ? segment->pieces.data() : to);
+        auto* const into = reinterpret_cast<T*>(own == to && me() > rank ? segment->pieces.get() : to);
         reduce(into, sum, reinterpret_cast<const T*>(term(rank)), count, signature.reduction);
         sum = into;
       }
@@ -125,7 +133,9 @@ class Reduce final : public GroupCall {
   }
 
   void step(const SegmentRef& segment) {
-    if (--segment->open == 0) begin_next();
+    if (--segment->open > 0) return;
+    spare_.push_back(std::move(segment->pieces));
+    begin_next();
   }
 
   const std::byte* const in_;
@@ -134,6 +144,7 @@ class Reduce final : public GroupCall {
   const size_t item_;
   size_t step_ = 0;  // elements of a segment
   size_t next_ = 0;
+  std::vector<std::unique_ptr<std::byte[]>> spare_;
 };
 
 // What goes from each rank to each: places by rank.

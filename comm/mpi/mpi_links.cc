@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "comm/group/node.h"
+#include "comm/mpi/shared_windows.h"
 
 namespace loomix::comm {
 namespace {
@@ -23,7 +25,7 @@ constexpr auto kLastWords = std::chrono::milliseconds(1500);  // in which other 
 constexpr auto kMostWait = std::chrono::microseconds(1000);
 constexpr auto kMostIdle = std::chrono::microseconds(20'000);
 constexpr auto kLeastWait = std::chrono::microseconds(50);
-constexpr size_t kMostAtOnce = size_t{1} << 30;  // bytes: MPI counts by int
+constexpr int kPostTag = 0, kWindowTag = 1;
 
 void check(int code, const char* what) {
   if (code == MPI_SUCCESS) return;
@@ -36,7 +38,7 @@ void check(int code, const char* what) {
 
 class MpiLinks final : public GroupLinks {
  public:
-  MpiLinks() {
+  explicit MpiLinks(const GroupOptions& options) : most_at_once_(options.mpi_message_bytes) {
     for (MPI_Comm* one : {&posts_, &bodies_}) {
       check(MPI_Comm_dup(MPI_COMM_WORLD, one), "MPI_Comm_dup");
       MPI_Comm_set_errhandler(*one, MPI_ERRORS_RETURN);
@@ -46,11 +48,13 @@ class MpiLinks final : public GroupLinks {
     void* most = nullptr;
     int there = 0;
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &there);
+    windows_ = std::make_unique<SharedWindows>(posts_, kWindowTag, options.mpi_shared_windows);
     if (there) tags_ = std::min<uint64_t>(static_cast<uint64_t>(*static_cast<int*>(most)), 1u << 30);
   }
   ~MpiLinks() override {  // last words may be on their way
     const auto until = GroupClock::now() + kLastWords;
     while (!requests_.empty() && GroupClock::now() < until) test();
+    windows_.reset();
   }
   std::string kind() const override { return "mpi"; }
   int rank() const override { return rank_; }
@@ -59,27 +63,30 @@ class MpiLinks final : public GroupLinks {
   void post(int to, std::string message) override {
     const auto kept = std::make_shared<std::string>(std::move(message));
     MPI_Request request;
-    check(MPI_Isend(kept->data(), static_cast<int>(kept->size()), MPI_CHAR, to, 0, posts_, &request),
+    check(MPI_Isend(kept->data(), static_cast<int>(kept->size()), MPI_CHAR, to, kPostTag, posts_, &request),
           "MPI_Isend");
     add(request, [kept] {});
+    windows_->ring(to);
   }
   void send(int to, uint64_t number, std::span<const std::byte> body, Finished finished) override {
+    if (by_window(to, body.size())) return windows_->send(to, number, body, std::move(finished));
     move(body.size(), std::move(finished), [&](size_t at, int bytes, MPI_Request* request) {
       return MPI_Isend(body.data() + at, bytes, MPI_BYTE, to, tag(number), bodies_, request);
     });
   }
   void receive(int from, uint64_t number, std::span<std::byte> place, Finished finished) override {
+    if (by_window(from, place.size())) return windows_->receive(from, number, place, std::move(finished));
     move(place.size(), std::move(finished), [&](size_t at, int bytes, MPI_Request* request) {
       return MPI_Irecv(place.data() + at, bytes, MPI_BYTE, from, tag(number), bodies_, request);
     });
   }
 
   bool poll(LinkEvents& events) override {
-    bool happened = false;
+    bool happened = windows_->poll();
     for (int there = 1; there != 0;) {
       MPI_Message message;
       MPI_Status status;
-      check(MPI_Improbe(MPI_ANY_SOURCE, 0, posts_, &there, &message, &status), "MPI_Improbe");
+      check(MPI_Improbe(MPI_ANY_SOURCE, kPostTag, posts_, &there, &message, &status), "MPI_Improbe");
       if (there == 0) break;
       int bytes = 0;
       MPI_Get_count(&status, MPI_CHAR, &bytes);
@@ -94,12 +101,22 @@ class MpiLinks final : public GroupLinks {
   }
   bool busy() const override { return moving_ > 0; }
   void wait(std::chrono::microseconds at_most, bool awaited) override {
-    std::unique_lock lock(mutex_);
-    if (!woken_) changed_.wait_for(lock, std::min(at_most, nap_), [this] { return woken_; });
-    woken_ = false;
+    at_most = std::min(at_most, nap_);
+    if (windows_->has_bell()) {
+      if (!woken_.exchange(false)) windows_->wait(at_most);
+    } else {
+      std::unique_lock lock(mutex_);
+      if (!woken_) changed_.wait_for(lock, at_most, [this] { return woken_.load(); });
+      woken_ = false;
+    }
     nap_ = busy() ? kLeastWait : std::min(nap_ + nap_ / 4, awaited ? kMostWait : kMostIdle);
   }
   void wake() noexcept override {
+    if (windows_->has_bell()) {
+      woken_ = true;
+      windows_->ring(rank_);
+      return;
+    }
     const std::lock_guard lock(mutex_);
     woken_ = true;
     changed_.notify_one();
@@ -111,6 +128,9 @@ class MpiLinks final : public GroupLinks {
   }
 
  private:
+  bool by_window(int rank, size_t bytes) const {
+    return bytes >= SharedWindows::kLeastBody && windows_->reaches(rank);
+  }
   int tag(uint64_t number) const { return static_cast<int>(number % tags_); }
 
   void add(MPI_Request request, Finished finished) {
@@ -118,15 +138,15 @@ class MpiLinks final : public GroupLinks {
     finished_.push_back(std::move(finished));
   }
 
-  // Piece by piece where MPI cannot count so many bytes.
+  // Piece by piece: MPI counts by int.
   template <class Start>
   void move(size_t bytes, Finished finished, Start start) {
     ++moving_;
     const auto ending = std::make_shared<Finished>(std::move(finished));
-    const auto left = std::make_shared<size_t>((bytes + kMostAtOnce - 1) / kMostAtOnce);
-    for (size_t at = 0; at < bytes; at += kMostAtOnce) {
+    const auto left = std::make_shared<size_t>((bytes + most_at_once_ - 1) / most_at_once_);
+    for (size_t at = 0; at < bytes; at += most_at_once_) {
       MPI_Request request;
-      check(start(at, static_cast<int>(std::min(kMostAtOnce, bytes - at)), &request),
+      check(start(at, static_cast<int>(std::min(most_at_once_, bytes - at)), &request),
             "MPI_Isend or MPI_Irecv");
       add(request, [this, ending, left] {
         if (--*left > 0) return;
@@ -158,6 +178,8 @@ class MpiLinks final : public GroupLinks {
     return true;
   }
 
+  const size_t most_at_once_;  // bytes
+  std::unique_ptr<SharedWindows> windows_;
   MPI_Comm posts_ = MPI_COMM_NULL, bodies_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   uint64_t tags_ = 32767;
@@ -166,8 +188,8 @@ class MpiLinks final : public GroupLinks {
   std::vector<int> done_;
   int moving_ = 0;
   std::chrono::microseconds nap_ = kLeastWait;
-  std::mutex mutex_;  // guards the next
-  bool woken_ = false;
+  std::atomic<bool> woken_{false};
+  std::mutex mutex_;  // without a bell: guards changes of that
   std::condition_variable changed_;
 };
 
@@ -206,7 +228,7 @@ std::vector<int> ranks_of(uintptr_t given) {
 // job: MPI_Finalize would wait for ranks that do not come.
 class Process {
  public:
-  Process() {
+  explicit Process(const GroupOptions& options) {
     int there = 0;
     MPI_Initialized(&there);
     int level = 0;
@@ -218,7 +240,7 @@ class Process {
     }
     LOOMIX_CHECK(level == MPI_THREAD_MULTIPLE, NetworkError,
                  "[comm] this MPI was not initialised for several threads (MPI_THREAD_MULTIPLE).");
-    node_ = std::make_shared<GroupNode>(std::make_unique<MpiLinks>());
+    node_ = std::make_shared<GroupNode>(std::make_unique<MpiLinks>(options));
   }
   ~Process() {
     int over = 0;
@@ -249,7 +271,7 @@ const loomix::comm::MpiModule loomix_mpi_module = {
     loomix::comm::kGroupModuleVersion,
     [](const loomix::comm::GroupOptions& options,
        uintptr_t communicator) -> std::unique_ptr<loomix::comm::ProcessGroup> {
-      static loomix::comm::Process process;
+      static loomix::comm::Process process(options);
       return process.group(options, communicator);
     },
 };

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "base/error.h"
 #include "tests/cpp/comm/collectives.h"
@@ -32,6 +33,40 @@ TEST(MpiGroup, Collectives) {
   check_group(half_waiting);
 }
 
+// Long bodies between ranks: all kinds of calls that have them.
+void check_long_bodies(ProcessGroup& group) {
+  WaitingGroup waiting(group);
+  const auto ranks = static_cast<size_t>(group.size()), me = static_cast<size_t>(group.rank());
+  constexpr size_t kCount = 300'001;
+  std::vector<float> sums(kCount), sent(kCount), all(kCount * ranks);
+  for (size_t i = 0; i < kCount; ++i) sums[i] = sent[i] = static_cast<float>(i % 1000 * (me + 1));
+  waiting.all_reduce(sums.data(), sums.data(), kCount, DType::float32, Reduction::sum);
+  waiting.all_gather(sent.data(), all.data(), kCount * sizeof(float));
+  if (me + 1 == ranks) sent = std::vector<float>(kCount, 3);
+  waiting.broadcast(sent.data(), kCount * sizeof(float), group.size() - 1);
+  for (size_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(sums[i], static_cast<float>(i % 1000 * ranks * (ranks + 1) / 2));
+    ASSERT_EQ(sent[i], 3);
+    for (size_t r = 0; r < ranks; ++r) ASSERT_EQ(all[r * kCount + i], static_cast<float>(i % 1000 * (r + 1)));
+  }
+}
+
+TEST(MpiGroup, LongBodies) {
+  if (const auto group = group_or_none()) check_long_bodies(*group);
+}
+
+// In many messages of MPI's, as bodies beyond 2 GiB go between machines.
+TEST(MpiGroup, LongBodiesInShortMessages) {
+  GroupOptions options{std::chrono::seconds(20), std::chrono::seconds(20)};
+  options.mpi_message_bytes = 1000;
+  options.mpi_shared_windows = false;
+  try {
+    check_long_bodies(*make_mpi_group(options));
+  } catch (const NetworkError& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
 // The last rank stays away from a barrier for longer than the others wait. A broken group ends the job.
 TEST(MpiGroup, AMissingRankIsNoticed) {
   if (!group_or_none()) GTEST_SKIP() << "built without MPI";
@@ -54,7 +89,8 @@ TEST(MpiGroup, UnderMpirun) {
   const std::string run =
       "env -i PATH=\"$PATH\" HOME=/tmp timeout 50 mpirun --allow-run-as-root --oversubscribe -n 3 '" + self +
       "' --gtest_filter=MpiGroup.";
-  EXPECT_EQ(std::system((run + "Collectives >/dev/null").c_str()), 0);
+  for (const char* test : {"Collectives", "LongBodies", "LongBodiesInShortMessages"})
+    EXPECT_EQ(std::system((run + test + " >/dev/null").c_str()), 0) << test;
   const std::string said = testing::TempDir() + "ranks.txt";
   EXPECT_NE(std::system((run + "AMissingRankIsNoticed >" + said + " 2>&1").c_str()), 0);
   EXPECT_EQ(std::system(("test $(grep -c '  PASSED  ' " + said + ") -ge 2").c_str()), 0);
