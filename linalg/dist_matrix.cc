@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "engine/parallel_for.h"
-#include "linalg/remap.h"
+#include "linalg/relabel.h"
 #include "ndarray/copy.h"
 #include "ops/random/philox.h"
 #include "symbol/executor/run_node.h"
@@ -155,21 +155,33 @@ DistMatrix DistMatrix::random(const JobRef& job, const Layout& layout, DType dty
 
 // ---- moved --------------------------------------------------------------------------------------------------------------
 
-DistMatrix DistMatrix::remap(const Layout& layout, std::optional<DType> dtype, bool transpose) const {
-  const DType to = dtype.value_or(dtype_);
-  if (!transpose && to == dtype_ && layout == layout_) {
+DistMatrix DistMatrix::remap(const Layout& given, const RemapOptions& options) const {
+  const DType to = options.dtype.value_or(dtype_);
+  Wire wire = make_wire(dtype_, to, options.wire);
+  given.check_ranks(job_->size());
+  const Relabelling there =
+      options.relabel ? relabel(layout_, given, job_->size(), options.transpose) : Relabelling{given};
+  const Layout& layout = there.layout;
+  if (!options.transpose && to == dtype_ && layout == layout_) {
     DistMatrix same = *this;
     same.layout_ = layout;  // which may have another name
+    same.bytes_spared_ = wire.bytes_of(there.elements_spared);
     return same;
   }
-  const auto plan = job_->transfers().find(layout_, layout, transpose);
-  const DistMatrix result = uninitialised(job_, layout, to);
+  const auto plan = job_->transfers().find(layout_, layout, options.transpose);
+  DistMatrix result = uninitialised(job_, layout, to);
+  result.bytes_spared_ = wire.bytes_of(there.elements_spared);
   const Operation operation(job_,
-                            fmt::format("remap of {} to {} {}{}", to_string(), name_of(to), layout.name(),
-                                        transpose ? ", transposed" : ""),
-                            layout_.hash() ^ (layout.hash() << 1),
-                            remap_messages(*job_, layout, wire_type(dtype_, to)));
-  push_remap(operation, plan, {layout_, blocks_, dtype_}, {layout, result.blocks_, to});
+                            fmt::format("remap of {} to {} {}{}{}", to_string(), name_of(to), layout.name(),
+                                        options.transpose ? ", transposed" : "",
+                                        options.wire ? " by " + options.wire->to_string() : ""),
+                            layout_.hash() ^ (layout.hash() << 1), remap_messages(*job_, layout, wire));
+  if (wire.code.enabled()) {
+    for (const Route& route : plan->sends)
+      wire.residuals[route.rank] = identity_->residuals.find(job_->engine(), layout, options.transpose,
+                                                             wire.code, route.rank, route.elements);
+  }
+  push_remap(operation, plan, {layout_, blocks_, dtype_}, {layout, result.blocks_, to}, wire);
   return result;
 }
 
@@ -236,7 +248,7 @@ DistMatrix DistMatrix::each_block(Each&& each) const {
 DistMatrix DistMatrix::with(Arithmetic operation, const DistMatrix& other) const {
   LOOMIX_CHECK(other.rows() == rows() && other.columns() == columns(), ShapeError,
                "[Matrix] {} and {}; expected the same sizes.", to_string(), other.to_string());
-  const DistMatrix right = other.remap(layout_, dtype_);
+  const DistMatrix right = other.remap(layout_, {.dtype = dtype_});
   return each_block([&](size_t i, const Block&) {
     return run_node(job_->runtime(), operator_of(operation), {blocks_[i], right.blocks_[i]})[0];
   });

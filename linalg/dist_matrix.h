@@ -8,6 +8,7 @@
 
 #include "linalg/job.h"
 #include "linalg/layout.h"
+#include "linalg/remap.h"
 #include "ndarray/ndarray.h"
 
 namespace loomix::linalg {
@@ -60,9 +61,16 @@ class DistMatrix {
   NDArray replicated() const;
   // The same numbers in another layout, type, or transposed: each element travels once at most, in the smaller of the two types. The
   // matrix itself where that is all the same.
-  DistMatrix remap(const Layout& layout, std::optional<DType> dtype = {}, bool transpose = false) const;
-  DistMatrix astype(DType dtype) const { return remap(layout_, dtype); }
-  DistMatrix transposed() const { return remap(layout_.transposed(), {}, true); }  // nothing travels
+  //
+  // By a code less travels, and what comes is less exact; what is there already is copied as it is. What 2bit and topk leave out is kept
+  // with this matrix, and added when it goes to the same layout by the same code again. TypeError where a code does not know the type.
+  DistMatrix remap(const Layout& layout, const RemapOptions& options = {}) const;
+  DistMatrix astype(DType dtype) const { return remap(layout_, {.dtype = dtype}); }
+  DistMatrix transposed() const {
+    return remap(layout_.transposed(), {.transpose = true});
+  }  // nothing travels
+  // By the relabelling of the remap that made it, over all ranks; else 0.
+  int64_t bytes_spared() const { return bytes_spared_; }
 
   // Copies of the whole that ranks keep. kept_here(): this rank's, as a replicated matrix; none where it has none or a block was written.
   const std::shared_ptr<MatrixIdentity>& identity() const { return identity_; }
@@ -95,6 +103,7 @@ class DistMatrix {
   DType dtype_ = DType::float32;
   std::vector<NDArray> blocks_;
   std::shared_ptr<MatrixIdentity> identity_;
+  int64_t bytes_spared_ = 0;
 };
 
 // The matrices, each as its replicated copy where all ranks have a good one. Asks them, and waits for their word, if one was kept ever.

@@ -10,14 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "linalg/wire.h"
 #include "ndarray/ndarray.h"
 
 namespace loomix::linalg {
 
 // Which matrix it is: handles of one matrix share it. `kept`: whether ranks have ever kept a copy of the whole, which is the same on all of
-// them, as they call the same.
+// them, as they call the same. `residuals`: of codes that it has travelled by.
 struct MatrixIdentity {
   std::atomic<bool> kept{false};
+  Residuals residuals;
 };
 
 // Copies of whole matrices that this rank has of all ranks' blocks, until one of its own blocks is written. Bounded: the one that was not

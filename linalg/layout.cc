@@ -208,8 +208,8 @@ Layout Layout::on_mesh(const Mesh& mesh, int64_t rows, int64_t columns, std::str
 }
 
 Layout Layout::of_blocks(std::vector<int64_t> row_cuts, std::vector<int64_t> column_cuts,
-                         std::vector<int> owners, int copies) {
-  return make(std::move(row_cuts), std::move(column_cuts), std::move(owners), copies, {});
+                         std::vector<int> owners, int copies, std::string name) {
+  return make(std::move(row_cuts), std::move(column_cuts), std::move(owners), copies, std::move(name));
 }
 
 // ---- ScaLAPACK --------------------------------------------------------------------------------------------------------
@@ -300,6 +300,12 @@ void Layout::check_ranks(int ranks) const {
   LOOMIX_CHECK(data_->ranks <= ranks, ValueError,
                "[Layout] {} names rank {}, and the job has {} ranks; expected 0 to {}.", name(),
                data_->ranks - 1, ranks, ranks - 1);
+}
+
+Layout Layout::relabelled(std::span<const int> ranks) const {
+  std::vector<int> owners;
+  for (const int owner : data_->owners) owners.push_back(ranks[static_cast<size_t>(owner)]);
+  return make(row_cuts(), column_cuts(), std::move(owners), copies(), name() + ", relabelled");
 }
 
 Layout Layout::transposed() const {

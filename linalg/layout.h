@@ -54,9 +54,10 @@ class Layout {
   static Layout on_mesh(const Mesh& mesh, int64_t rows, int64_t columns, std::string_view row_axis,
                         std::string_view column_axis);
   // Anything. Cuts begin with 0, end with the size and never fall; equal ones make an empty block. `owners`: of the blocks row by
-  // row, `copies` different ranks each. Throws ValueError that says what is wrong.
+  // row, `copies` different ranks each. `name`: as name() says it; by default the number of blocks. Throws ValueError that says what
+  // is wrong.
   static Layout of_blocks(std::vector<int64_t> row_cuts, std::vector<int64_t> column_cuts,
-                          std::vector<int> owners, int copies = 1);
+                          std::vector<int> owners, int copies = 1, std::string name = {});
 
   // What ScaLAPACK's descriptor says, on a grid of p times q ranks that are numbered row by row. ScaLAPACK's local arrays are
   // column-major and in one piece; this is about places alone.
@@ -77,10 +78,11 @@ class Layout {
   std::span<const int> owners(int block) const;    // ascending where replicated
   std::span<const int> blocks_of(int rank) const;  // their numbers, ascending
   int64_t elements_of(int rank) const;
-  int ranks() const;                  // the highest owner, plus one
-  void check_ranks(int ranks) const;  // ValueError if it names others
-  uint64_t hash() const;              // the same on every rank
-  Layout transposed() const;          // of the transposed matrix, each element where it was
+  int ranks() const;                                    // the highest owner, plus one
+  void check_ranks(int ranks) const;                    // ValueError if it names others
+  uint64_t hash() const;                                // the same on every rank
+  Layout transposed() const;                            // of the transposed matrix, each element where it was
+  Layout relabelled(std::span<const int> ranks) const;  // what was on rank r is on ranks[r]
   bool operator==(const Layout& other) const;
 
   std::string name() const;       // "rows on 4 ranks", "grid of 2 x 2 ranks", "6 blocks on 3 ranks"

@@ -2,6 +2,7 @@
 #include "linalg/product.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -172,46 +173,74 @@ class Multiplication {
     return buffer.elements(of.shape(i, j), of.matrix.dtype());
   }
 
-  void push_grid() {
-    const int q = way_.q, row = job_.rank() / q, column = job_.rank() % q;
+  // A panel of each line's ranks at a time, so that all links are in use: each rank sends its own, and passes on the others'. Which one is
+  // multiplied first is that which comes first.
+  struct Panel {
+    int number, stretch, hops;
+  };
+  std::vector<std::vector<Panel>> rounds_of_panels() const {
+    const int p = way_.p, q = way_.q, row = job_.rank() / q, column = job_.rank() % q;
     const int panels = way_.a.block_columns();
-    const Message a_buffers[] = {{job_, a_.bytes_of_largest()}, {job_, a_.bytes_of_largest()}};
-    const Message b_buffers[] = {{job_, b_.bytes_of_largest()}, {job_, b_.bytes_of_largest()}};
+    std::vector<int> come(static_cast<size_t>(std::max(p, q)));
+    std::vector<std::vector<Panel>> rounds;
     for (int t = 0; t < panels; ++t) {
       const int a_column = way_.a.owners(row * panels + t).front() % q;
       const int b_row = way_.b.owners(t * q + column).front() / q;
-      const NDArray a = panel(a_, row, t, a_buffers[t % 2], column, a_column, q, row * q, 1, t);
-      const NDArray b = panel(b_, t, column, b_buffers[t % 2], row, b_row, way_.p, column, q, panels + t);
-      multiply(a, b, c_.at(row, column), t > 0);
+      const int stretch = p >= q ? b_row : a_column;
+      const auto round = static_cast<size_t>(come[static_cast<size_t>(stretch)]++);
+      if (rounds.size() <= round) rounds.resize(round + 1);
+      rounds[round].push_back({t, stretch, std::max((column - a_column + q) % q, (row - b_row + p) % p)});
+    }
+    for (auto& round : rounds)
+      std::stable_sort(round.begin(), round.end(),
+                       [](const Panel& x, const Panel& y) { return x.hops < y.hops; });
+    return rounds;
+  }
+
+  void push_grid() {
+    const int q = way_.q, row = job_.rank() / q, column = job_.rank() % q;
+    const int panels = way_.a.block_columns();
+    std::vector<Message> a_buffers, b_buffers;
+    for (int i = 0; i < grid_buffers(way_.p, q); ++i) {
+      a_buffers.emplace_back(job_, a_.bytes_of_largest());
+      b_buffers.emplace_back(job_, b_.bytes_of_largest());
+    }
+    const auto rounds = rounds_of_panels();
+    const auto line = static_cast<size_t>(std::max(way_.p, q));
+    bool add = false;
+    for (size_t round = 0; round < rounds.size(); ++round) {
+      for (const auto& [t, stretch, hops] : rounds[round]) {
+        const size_t place = round % 2 * line + static_cast<size_t>(stretch);
+        const int a_column = way_.a.owners(row * panels + t).front() % q;
+        const int b_row = way_.b.owners(t * q + column).front() / q;
+        const NDArray a = panel(a_, row, t, a_buffers[place], column, a_column, q, row * q, 1, t);
+        const NDArray b = panel(b_, t, column, b_buffers[place], row, b_row, way_.p, column, q, panels + t);
+        multiply(a, b, c_.at(row, column), std::exchange(add, true));
+      }
     }
   }
 
-  // Stretches of the result: those of others are computed first and sent; then all ranks' are added, in the order of ranks.
+  // Stretches of the result: the next rank's first, the own one last. At step t a rank gets its stretch from rank me - t, which is then about
+  // ready with it; so what comes is added in this order, and two buffers are enough.
   void push_reduce() {
     const int ranks = job_.size(), me = job_.rank();
     const DType type = c_.matrix.dtype();
     const Message sent[] = {{job_, c_.bytes_of_largest()}, {job_, c_.bytes_of_largest()}};
     const Message got[] = {{job_, c_.bytes_of_largest()}, {job_, c_.bytes_of_largest()}};
+    const NDArray& result = c_.at(me, 0);
     for (int t = 1; t < ranks; ++t) {
-      const int to = (me + t) % ranks;
+      const int to = (me + t) % ranks, from = (me + ranks - t) % ranks;
       const Message& buffer = sent[t % 2];
       multiply(a_.at(to, me), b_.at(me, 0), buffer.elements(c_.shape(to, 0), type), false);
       buffer.push_mark();
       operation_.send(buffer, to);
-    }
-    const NDArray& result = c_.at(me, 0);
-    for (int from = 0; from < ranks; ++from) {
-      if (from == me) {
-        multiply(a_.at(me, me), b_.at(me, 0), result, me > 0);
-        continue;
-      }
-      const Message& buffer = got[from % 2];
-      operation_.receive(buffer, from);
+      operation_.receive(got[t % 2], from);
       if (result.size() == 0) continue;
-      const NDArray part = buffer.elements(result.shape(), type);
-      if (from == 0) copy(part, result);
+      const NDArray part = got[t % 2].elements(result.shape(), type);
+      if (t == 1) copy(part, result);
       else add_to(result, part);
     }
+    multiply(a_.at(me, me), b_.at(me, 0), result, ranks > 1);
   }
 
   void add_to(NDArray sum, const NDArray& part) {
@@ -265,16 +294,16 @@ DistMatrix dot(const DistMatrix& a, const DistMatrix& b, const ProductOptions& o
   const DType inner = size_of(a.dtype()) < 4 ? DType::float32 : a.dtype();
   const DType a_type = is_grid || (is_ring && way.moves_a) ? a.dtype() : inner;
   const DType b_type = is_grid || (is_ring && !way.moves_a) ? a.dtype() : inner;
-  const Operand left{used[0].remap(options.transpose_a ? way.a.transposed() : way.a, a_type),
+  const Operand left{used[0].remap(options.transpose_a ? way.a.transposed() : way.a, {.dtype = a_type}),
                      options.transpose_a};
-  const Operand right{used[1].remap(options.transpose_b ? way.b.transposed() : way.b, b_type),
+  const Operand right{used[1].remap(options.transpose_b ? way.b.transposed() : way.b, {.dtype = b_type}),
                       options.transpose_b};
   const DistMatrix result = DistMatrix::uninitialised(job, way.c, inner);
   Multiplication(left, right, way, result, is_ring ? whole : NDArray(),
                  fmt::format("product of {} and {} by {}", a.to_string(), b.to_string(), way.name()))
       .push();
   if (!whole.is_none()) job->kept().put(operand.identity(), std::move(writes), whole);
-  return result.remap(way.out, a.dtype());
+  return result.remap(way.out, {.dtype = a.dtype()});
 }
 
 }  // namespace loomix::linalg

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@
 //   grid     all three lie on p times q ranks. Panels of the contracted axis go along the rows of ranks, of the left operand, and along the
 //            columns, of the right one, as a pipeline. (van de Geijn, Watts, "SUMMA: Scalable Universal Matrix Multiplication
 //            Algorithm", 1997.)
-//   reduce   the contracted axis is cut; each rank multiplies its own parts, and the ranks' results are added in the order of ranks.
+//   reduce   the contracted axis is cut; each rank multiplies its own parts, and the ranks' results are added, in one order always.
 //
 // Receiving a part is a task that writes its buffer, multiplying it is one that reads it, so the next part travels meanwhile, and
 // there are two buffers. What comes out depends on layouts and the number of ranks, not on timing. Halves are multiplied in float32,
@@ -50,12 +51,26 @@ struct ProductWay {
   // By the model: layouts, links and speed as Job::links says.
   double bytes =
       0;  // that a rank sends, as the mean, with the operands brought there and the result to its layout
-  int64_t steps = 0;   // messages one after the other
-  int64_t memory = 0;  // bytes a rank, beyond the operands as given
-  double seconds = 0;
+  int64_t steps = 0;                   // messages one after the other
+  int64_t memory = 0;                  // bytes a rank, beyond the operands as given
+  double compute_s = 0, travel_s = 0;  // of the product itself, at the same time
+  double seconds =
+      0;  // with what is not hidden: what goes before and after, and the first and the last steps
 };
 
+// Of a grid, for panels of each operand: two for each rank of a line.
+inline int grid_buffers(int p, int q) { return 2 * std::max(p, q); }
+
+// What a product is of, and what its costs depend on, for ranks that need not be there.
+struct ProductCase {
+  Layout a, b;
+  DType dtype = DType::float32;  // of `a`
+  int ranks = 1;
+  Links links = {};
+};
 // All ways that there are, the fastest first. ShapeError where sizes do not fit.
+std::vector<ProductWay> ways_to_multiply(const ProductCase& of, TransferCache& transfers,
+                                         const ProductOptions& options);
 std::vector<ProductWay> ways_to_multiply(const DistMatrix& a, const DistMatrix& b,
                                          const ProductOptions& options);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "engine/parallel_for.h"
 #include "ndarray/copy.h"
@@ -16,7 +17,7 @@ struct Remap {
   Layout from_layout, to_layout;
   int rank;
   std::vector<NDArray> from, to;
-  DType wire;
+  Wire wire;
 
   static const NDArray& own(const Layout& layout, const std::vector<NDArray>& arrays, int rank, int number) {
     const auto numbers = layout.blocks_of(rank);
@@ -40,7 +41,12 @@ struct Remap {
   }
 };
 using RemapRef = std::shared_ptr<const Remap>;
-using RouteRef = std::shared_ptr<const Route>;  // of one message
+// One message: its pieces, and how many elements of those of the same rank are in earlier ones.
+struct Parcel {
+  Route route;
+  int64_t first;
+};
+using ParcelRef = std::shared_ptr<const Parcel>;
 
 engine::TaskInfo copy_task(const char* (*name)(const void*), int64_t bytes) {
   constexpr int64_t kLarge = 1 << 20;
@@ -62,36 +68,65 @@ void copy_in_parallel(engine::RunContext& context, const ConstElements& from, co
   });
 }
 
-void push_pack(Job& job, const RemapRef& remap, const RouteRef& route, const Message& message) {
-  ArrayTags tags;
-  for (const Piece& p : route->pieces) tags.read(remap->source_array(p));
-  tags.write(message.whole());
-  job.engine().push(copy_task([](const void*) { return "pack"; }, message.whole().bytes()), tags.tags(),
-                    [remap, route, whole = message.whole().storage_ref(),
-                     bytes = message.whole().bytes()](engine::RunContext& context) {
-                      const NDArray array(whole, Shape{bytes}, DType::uint8);
-                      auto* place = static_cast<std::byte*>(whole->data());
-                      for (const Piece& p : route->pieces) {
-                        copy_in_parallel(context, remap->source(p), {place, remap->wire, p.columns}, p,
-                                         remap->plan->transpose);
-                        place += p.size() * size_of(remap->wire);
-                      }
-                      Message::mark_good(array);
-                    });
+// All pieces of a message, one after the other.
+void gather(engine::RunContext& context, const Remap& remap, const Route& route, std::byte* to) {
+  for (const Piece& p : route.pieces) {
+    copy_in_parallel(context, remap.source(p), {to, remap.wire.dtype, p.columns}, p, remap.plan->transpose);
+    to += p.size() * size_of(remap.wire.dtype);
+  }
 }
 
-void push_unpack(Job& job, const RemapRef& remap, const RouteRef& route, const Message& message) {
+void scatter(engine::RunContext& context, const Remap& remap, const Route& route, const std::byte* from) {
+  for (const Piece& p : route.pieces) {
+    copy_in_parallel(context, {from, remap.wire.dtype, p.columns}, remap.target(p), p, false);
+    from += p.size() * size_of(remap.wire.dtype);
+  }
+}
+
+// Of what a code left out, the part for a message.
+float* residual_of(const Remap& remap, const Parcel& parcel) {
+  return static_cast<float*>(remap.wire.residuals.at(parcel.route.rank).storage().data()) + parcel.first;
+}
+
+void push_pack(Job& job, const RemapRef& remap, const ParcelRef& parcel, const Message& message) {
+  ArrayTags tags;
+  for (const Piece& p : parcel->route.pieces) tags.read(remap->source_array(p));
+  tags.write(message.whole());
+  // An error in a block is no error of what is sent when the block has been written again.
+  if (remap->wire.code.enabled()) tags.use(remap->wire.residuals.at(parcel->route.rank).var());
+  job.engine().push(
+      copy_task([](const void*) { return "pack"; }, parcel->route.elements * size_of(remap->wire.dtype)),
+      tags.tags(),
+      [remap, parcel, whole = message.whole().storage_ref(),
+       bytes = message.whole().bytes()](engine::RunContext& context) {
+        const NDArray array(whole, Shape{bytes}, DType::uint8);
+        auto* const place = static_cast<std::byte*>(whole->data());
+        const Route& route = parcel->route;
+        if (remap->wire.code.enabled()) {
+          std::vector<float> values(static_cast<size_t>(route.elements));
+          gather(context, *remap, route, reinterpret_cast<std::byte*>(values.data()));
+          ops::compress(remap->wire.code, values.data(), residual_of(*remap, *parcel), place, route.elements);
+        } else {
+          gather(context, *remap, route, place);
+        }
+        Message::mark_good(array);
+      });
+}
+
+void push_unpack(Job& job, const RemapRef& remap, const ParcelRef& parcel, const Message& message) {
   ArrayTags tags;
   tags.read(message.whole());
-  for (const Piece& p : route->pieces) tags.update(remap->target_array(p));
+  for (const Piece& p : parcel->route.pieces) tags.update(remap->target_array(p));
   job.engine().push(
-      copy_task([](const void*) { return "unpack"; }, message.whole().bytes()), tags.tags(),
-      [remap, route, whole = message.whole().storage_ref()](engine::RunContext& context) {
-        const auto* place = static_cast<const std::byte*>(whole->data());
-        for (const Piece& p : route->pieces) {
-          copy_in_parallel(context, {place, remap->wire, p.columns}, remap->target(p), p, false);
-          place += p.size() * size_of(remap->wire);
-        }
+      copy_task([](const void*) { return "unpack"; }, parcel->route.elements * size_of(remap->wire.dtype)),
+      tags.tags(), [remap, parcel, whole = message.whole().storage_ref()](engine::RunContext& context) {
+        const auto* const place = static_cast<const std::byte*>(whole->data());
+        const Route& route = parcel->route;
+        if (!remap->wire.code.enabled()) return scatter(context, *remap, route, place);
+        std::vector<float> values(static_cast<size_t>(route.elements));
+        ops::decompress(remap->wire.code, {place, static_cast<size_t>(remap->wire.bytes_of(route.elements))},
+                        values.data(), route.elements);
+        scatter(context, *remap, route, reinterpret_cast<const std::byte*>(values.data()));
       });
 }
 
@@ -104,41 +139,49 @@ void push_copies(Job& job, const RemapRef& remap) {
     tags.update(remap->target_array(p));
   }
   job.engine().push(
-      copy_task([](const void*) { return "copy_blocks"; }, route.elements * size_of(remap->wire)),
+      copy_task([](const void*) { return "copy_blocks"; }, route.elements * size_of(remap->wire.dtype)),
       tags.tags(), [remap, &route](engine::RunContext& context) {
         for (const Piece& p : route.pieces)
           copy_in_parallel(context, remap->source(p), remap->target(p), p, remap->plan->transpose);
       });
 }
 
+int64_t most_in_message(const Job& job, const Wire& wire) {
+  return std::max<int64_t>(job.message_bytes / size_of(wire.dtype), 1);
+}
+
 // Messages of one direction, by rank, and the buffers that they take in turn.
 class Stages {
  public:
-  Stages(Job& job, const std::vector<Route>& routes, DType wire, bool transpose) {
-    const int64_t most = std::max<int64_t>(job.message_bytes / size_of(wire), 1);
+  Stages(Job& job, const std::vector<Route>& routes, const Wire& wire, bool transpose) : wire_(wire) {
     int64_t largest = 0;
     size_t count = 0;
     for (const Route& route : routes) {
-      for (Route& message : cut_into_messages(route, most, transpose)) {
-        largest = std::max(largest, message.elements);
-        messages_[route.rank].push_back(std::make_shared<const Route>(std::move(message)));
+      int64_t first = 0;
+      for (Route& message : cut_into_messages(route, most_in_message(job, wire), transpose)) {
+        const int64_t elements = message.elements;
+        largest = std::max(largest, wire.bytes_of(elements));
+        parcels_[route.rank].push_back(std::make_shared<const Parcel>(
+            Parcel{std::move(message), std::exchange(first, first + elements)}));
         ++count;
       }
-      longest_ = std::max(longest_, messages_[route.rank].size());
+      longest_ = std::max(longest_, parcels_[route.rank].size());
     }
-    for (size_t i = 0; i < std::min<size_t>(count, kStages); ++i)
-      buffers_.emplace_back(job, largest * size_of(wire));
+    for (size_t i = 0; i < std::min<size_t>(count, kStages); ++i) buffers_.emplace_back(job, largest);
   }
   size_t longest() const { return longest_; }  // messages of a rank
   // Message `number` of a rank; null where it has fewer.
-  RouteRef find(int rank, size_t number) const {
-    const auto found = messages_.find(rank);
-    return found == messages_.end() || number >= found->second.size() ? nullptr : found->second[number];
+  ParcelRef find(int rank, size_t number) const {
+    const auto found = parcels_.find(rank);
+    return found == parcels_.end() || number >= found->second.size() ? nullptr : found->second[number];
   }
-  Message next_buffer(int64_t bytes) { return buffers_[turn_++ % buffers_.size()].first(bytes); }
+  Message next_buffer(const Parcel& parcel) {
+    return buffers_[turn_++ % buffers_.size()].first(wire_.bytes_of(parcel.route.elements));
+  }
 
  private:
-  std::map<int, std::vector<RouteRef>> messages_;
+  const Wire& wire_;
+  std::map<int, std::vector<ParcelRef>> parcels_;
   size_t longest_ = 0;
   std::vector<Message> buffers_;
   size_t turn_ = 0;
@@ -146,12 +189,12 @@ class Stages {
 
 }  // namespace
 
-int remap_messages(const Job& job, const Layout& from, DType wire) {
-  return most_messages(from.rows() * from.columns(), std::max<int64_t>(job.message_bytes / size_of(wire), 1));
+int remap_messages(const Job& job, const Layout& from, const Wire& wire) {
+  return most_messages(from.rows() * from.columns(), most_in_message(job, wire));
 }
 
 void push_remap(const Operation& operation, const std::shared_ptr<const Transfer>& plan,
-                const OwnBlocks& from, const OwnBlocks& to) {
+                const OwnBlocks& from, const OwnBlocks& to, const Wire& wire) {
   Job& job = operation.job();
   const int me = job.rank(), ranks = job.size();
   const auto remap = std::make_shared<const Remap>(Remap{plan,
@@ -160,22 +203,22 @@ void push_remap(const Operation& operation, const std::shared_ptr<const Transfer
                                                          me,
                                                          {from.arrays.begin(), from.arrays.end()},
                                                          {to.arrays.begin(), to.arrays.end()},
-                                                         wire_type(from.dtype, to.dtype)});
+                                                         wire});
   Stages sends(job, plan->sends, remap->wire, plan->transpose);
   Stages receives(job, plan->receives, remap->wire, plan->transpose);
   const size_t longest = std::max(sends.longest(), receives.longest());
   for (size_t i = 0; i < longest; ++i) {
     for (int away = 1; away < ranks; ++away) {
       const int right = (me + away) % ranks, left = (me + ranks - away) % ranks;
-      if (const RouteRef route = sends.find(right, i)) {
-        const Message buffer = sends.next_buffer(route->elements * size_of(remap->wire));
-        push_pack(job, remap, route, buffer);
+      if (const ParcelRef parcel = sends.find(right, i)) {
+        const Message buffer = sends.next_buffer(*parcel);
+        push_pack(job, remap, parcel, buffer);
         operation.send(buffer, right, static_cast<int>(i));
       }
-      if (const RouteRef route = receives.find(left, i)) {
-        const Message buffer = receives.next_buffer(route->elements * size_of(remap->wire));
+      if (const ParcelRef parcel = receives.find(left, i)) {
+        const Message buffer = receives.next_buffer(*parcel);
         operation.receive(buffer, left, static_cast<int>(i));
-        push_unpack(job, remap, route, buffer);
+        push_unpack(job, remap, parcel, buffer);
       }
     }
   }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "linalg/job.h"
 #include "linalg/transfer.h"
+#include "linalg/wire.h"
 
 // A remap as tasks: pack and send to each rank, receive and unpack from each, copy what stays. What goes between two ranks is cut into
 // messages of Job::message_bytes, for which there are kStages buffers each way, whatever the matrix. Independent of all that does
@@ -18,6 +20,14 @@ namespace loomix::linalg {
 inline constexpr uint8_t kCopyCores = 8;  // that copies of large blocks may use
 inline constexpr int kStages = 2;         // buffers of a remap, each way
 
+// What is asked of a remap, besides the layout.
+struct RemapOptions {
+  std::optional<DType> dtype = {};
+  bool transpose = false;
+  std::optional<ops::Code> wire = {};  // for what travels only
+  bool relabel = false;                // ranks of the layout may change places, where that spares bytes
+};
+
 // The own blocks of a matrix.
 struct OwnBlocks {
   const Layout& layout;
@@ -25,8 +35,8 @@ struct OwnBlocks {
   DType dtype;
 };
 // How many numbers its messages take, of whatever layouts.
-int remap_messages(const Job& job, const Layout& from, DType wire);
+int remap_messages(const Job& job, const Layout& from, const Wire& wire);
 void push_remap(const Operation& operation, const std::shared_ptr<const Transfer>& plan,
-                const OwnBlocks& from, const OwnBlocks& to);
+                const OwnBlocks& from, const OwnBlocks& to, const Wire& wire);
 
 }  // namespace loomix::linalg

@@ -72,6 +72,17 @@ class Planner {
       });
     }
   }
+  // Calls found(taker, owner, elements) for all that each rank is to have and each one has, whoever gives it.
+  template <class Found>
+  void each_in_common(Found&& found) const {
+    for (int theirs = 0; theirs < to_.blocks(); ++theirs) {
+      each_overlap(from_, to_.block(theirs), [&](int mine, const Block& part) {
+        for (const int taker : to_.owners(theirs)) {
+          for (const int owner : from_.owners(mine)) found(taker, owner, part.size());
+        }
+      });
+    }
+  }
   // Both ends list their pieces in the order of places in the target.
   void sort(std::vector<Piece>& pieces) const {
     std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
@@ -198,6 +209,16 @@ int64_t elements_moved(const Layout& from, const Layout& to, bool transpose) {
   return sum;
 }
 
+std::vector<int64_t> elements_in_common(const Layout& from, const Layout& to, int ranks, bool transpose) {
+  const Planner planner(from, to, transpose);
+  const auto n = static_cast<size_t>(ranks);
+  std::vector<int64_t> common(n * n);
+  planner.each_in_common([&](int taker, int owner, int64_t elements) {
+    common[static_cast<size_t>(taker) * n + static_cast<size_t>(owner)] += elements;
+  });
+  return common;
+}
+
 TransferCache::Entry& TransferCache::entry(const Layout& from, const Layout& to, bool transpose) {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.transpose == transpose && entry.from == from && entry.to == to;
@@ -256,7 +277,5 @@ void copy_elements(const ConstElements& from, const Elements& to, int64_t rows, 
     }
   }
 }
-
-DType wire_type(DType from, DType to) { return size_of(to) < size_of(from) ? to : from; }
 
 }  // namespace loomix::linalg

@@ -54,6 +54,8 @@ int most_messages(int64_t elements, int64_t most);
 
 // Elements that travel when all ranks do theirs.
 int64_t elements_moved(const Layout& from, const Layout& to, bool transpose = false);
+// How many of the elements that rank i is to have rank j has, at place i * ranks + j.
+std::vector<int64_t> elements_in_common(const Layout& from, const Layout& to, int ranks, bool transpose);
 
 // The plans that were made last. Any thread.
 class TransferCache {
@@ -90,7 +92,5 @@ struct Elements {
 // to(i, j) = from(i, j), or from(j, i), of the rows and columns of `to`. Converts, rounding once.
 void copy_elements(const ConstElements& from, const Elements& to, int64_t rows, int64_t columns,
                    bool transpose);
-// The type that travels when a matrix of one type becomes one of another: the smaller, and so it is rounded once.
-DType wire_type(DType from, DType to);
 
 }  // namespace loomix::linalg

@@ -69,6 +69,7 @@ void add_layouts(py::module_& m) {
       .def("columns", &Layout::columns)
       .def("row_cuts", &Layout::row_cuts)
       .def("column_cuts", &Layout::column_cuts)
+      .def("copies", &Layout::copies)
       .def("block", &block_tuple)
       .def("owners", [](const Layout& layout,
                         int number) { return to_vector(layout.owners(checked_block(layout, number))); })

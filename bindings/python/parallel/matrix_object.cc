@@ -57,6 +57,22 @@ linalg::ProductOptions to_options(bool transpose_a, bool transpose_b, const std:
   return options;
 }
 
+// For ranks that need not be there: of each way its name, bytes that a rank sends, steps, bytes of memory, and seconds.
+std::vector<std::tuple<std::string, double, int64_t, int64_t, double>> ways(
+    const Layout& a, const Layout& b, const py::object& dtype, int ranks, bool transpose_a, bool transpose_b,
+    const std::tuple<double, double, double>& links) {
+  const auto [bytes_per_s, latency_s, flops] = links;
+  linalg::TransferCache transfers(0);
+  std::vector<std::tuple<std::string, double, int64_t, int64_t, double>> found;
+  a.check_ranks(ranks);
+  b.check_ranks(ranks);
+  for (const linalg::ProductWay& way :
+       linalg::ways_to_multiply({a, b, dtype_of(dtype), ranks, {bytes_per_s, latency_s, flops}}, transfers,
+                                to_options(transpose_a, transpose_b, {}, {})))
+    found.emplace_back(way.name(), way.bytes, way.steps, way.memory, way.seconds);
+  return found;
+}
+
 }  // namespace
 
 void add_matrix(py::module_& m) {
@@ -87,8 +103,15 @@ void add_matrix(py::module_& m) {
              }
              return array_object(*whole);
            })
-      .def("remap", [](const DistMatrix& a, const Layout& layout, const py::object& dtype,
-                       bool transpose) { return a.remap(layout, maybe_dtype(dtype), transpose); })
+      .def("remap",
+           [](const DistMatrix& a, const Layout& layout, const py::object& dtype, bool transpose,
+              const std::optional<std::string>& wire, bool relabel) {
+             linalg::RemapOptions options{
+                 .dtype = maybe_dtype(dtype), .transpose = transpose, .relabel = relabel};
+             if (wire) options.wire = ops::Code::parse(*wire, "remap");
+             return a.remap(layout, options);
+           })
+      .def("bytes_spared", &DistMatrix::bytes_spared)
       .def("transposed", &DistMatrix::transposed)
       .def("with_matrix", [](const DistMatrix& a, const std::string& operation,
                              const DistMatrix& b) { return a.with(to_arithmetic(operation), b); })
@@ -101,11 +124,13 @@ void add_matrix(py::module_& m) {
            })
       .def("sum", [](const DistMatrix& a, std::optional<int> axis) { return array_object(a.sum(axis)); })
       .def("norm", [](const DistMatrix& a) { return array_object(a.norm()); });
+  m.def("type_name", [](const py::object& dtype) { return std::string(name_of(dtype_of(dtype))); });
   m.def("dot", [](const DistMatrix& a, const DistMatrix& b, bool transpose_a, bool transpose_b,
                   const std::optional<Layout>& out_layout, const std::optional<std::string>& algorithm) {
     const py::gil_scoped_release release;  // it may wait for other ranks
     return linalg::dot(a, b, to_options(transpose_a, transpose_b, out_layout, algorithm));
   });
+  m.def("ways_to_multiply", &ways);
   m.def("explain_dot",
         [](const DistMatrix& a, const DistMatrix& b, bool transpose_a, bool transpose_b,
            const std::optional<Layout>& out_layout, const std::optional<std::string>& algorithm) {

@@ -55,9 +55,10 @@ TEST_P(DistMatrixTest, RemapsInAnyOrder) {
           DistMatrix::from_global(job, whole, random.next(rows, columns, job->size()), DType::float32, root);
       for (int i = 0; i < 4; ++i) m = m.remap(random.next(rows, columns, job->size()));
       ASSERT_EQ(values(m.to_global()), expected);
-      const DistMatrix turned = m.remap(random.next(columns, rows, job->size()), DType::float64, true);
+      const DistMatrix turned =
+          m.remap(random.next(columns, rows, job->size()), {.dtype = DType::float64, .transpose = true});
       const DistMatrix back =
-          turned.transposed().remap(random.next(rows, columns, job->size()), DType::float16);
+          turned.transposed().remap(random.next(rows, columns, job->size()), {.dtype = DType::float16});
       EXPECT_EQ(values(back.to_global()), expected) << "no number is too large for float16";
     }
   });
@@ -151,6 +152,36 @@ TEST(DistMatrix, RemapsInBoundedMemory) {
   });
 }
 
+// What a rank sends is its plan's elements, and for each message a mark, for each remap a note to each rank.
+TEST(DistMatrix, BytesAreThePlans) {
+  constexpr int kRanks = 5;
+  constexpr uint64_t kMark = 8, kNote = 256;
+  Ranks ranks(kRanks);
+  ranks.run([&](const JobRef& job) {
+    job->message_bytes = 500;
+    RandomLayouts random(11);
+    const auto sent = [&] {
+      job->engine().wait_all();
+      const auto traffic = job->group().traffic();
+      return std::accumulate(traffic.sent.begin(), traffic.sent.end(), uint64_t{0});
+    };
+    for (int round = 0; round < 60; ++round) {
+      const int64_t rows = random.number(1, 40), columns = random.number(1, 40);
+      const Layout from = random.next(rows, columns, kRanks), to = random.next(columns, rows, kRanks);
+      const auto m = DistMatrix::filled(job, from, DType::float64, 1);
+      const Transfer plan(from, to, job->rank(), true);
+      uint64_t expected = kNote * (kRanks - 1);
+      for (const Route& route : plan.sends) {
+        const auto messages = cut_into_messages(route, job->message_bytes / 4, true).size();
+        expected += static_cast<uint64_t>(route.elements) * 4 + kMark * messages;
+      }
+      const uint64_t before = sent();
+      const DistMatrix other = m.remap(to, {.dtype = DType::float32, .transpose = true});
+      ASSERT_EQ(sent() - before, expected) << from.to_string() << to.to_string();
+    }
+  });
+}
+
 TEST(DistMatrix, WholeCopiesAreFilledAgain) {
   constexpr int kRanks = 3;
   Ranks ranks(kRanks);
@@ -215,7 +246,7 @@ TEST(DistMatrix, RanksThatDisagreeAreTold) {
     const auto m = DistMatrix::filled(job, Layout::by_rows(8, 8, 3), DType::float32, 1);
     const DistMatrix other = m.remap(job->rank() == 1 ? Layout::by_columns(8, 8, 3)
                                                       : Layout::on_grid(8, 8, 1, 3).transposed().transposed(),
-                                     job->rank() == 1 ? DType::float64 : DType::float32);
+                                     {.dtype = job->rank() == 1 ? DType::float64 : DType::float32});
     const std::string error = error_of<ValueError>([&] {
       for (const NDArray& block : other.local()) block.wait_to_read();
     });

@@ -18,8 +18,9 @@ namespace loomix::linalg {
 class Ranks {
  public:
   explicit Ranks(int count, std::chrono::seconds deadline = std::chrono::seconds(20),
-                 const ops::OpTable& table = ops::builtin_table()) {
-    for (auto& group : comm::make_inproc_groups(count, {deadline, deadline})) {
+                 const ops::OpTable& table = ops::builtin_table(),
+                 const comm::ArtificialLinks& between = {}) {
+    for (auto& group : comm::make_inproc_groups(count, {deadline, deadline}, between)) {
       engine::EngineOptions options;
       options.workers = 1;
       engines_.push_back(engine::make_threaded_engine(options));

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "linalg/wire.h"
 #include "tests/cpp/linalg/random_layouts.h"
 
 namespace loomix::linalg {

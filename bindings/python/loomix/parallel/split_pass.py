@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .splits import Cut
 
-__all__ = ["Move", "SplitSymbol", "split_symbol"]
+__all__ = ["Move", "SplitSymbol", "moves_of", "split_symbol"]
 
 
 OUTPUT = "the output"  # who reads the outputs of the symbol
@@ -234,7 +234,8 @@ class _Splitter:
         }[op]
         self.moves.append(Move(name, reader, op, forward, backward if has_gradient else 0))
 
-    def run(self) -> SplitSymbol:
+    def walk(self) -> list[list[int]]:
+        """Goes through all nodes, and counts what moves. Where the outputs are."""
         for number, node in enumerate(self.graph["nodes"]):
             self.current = number
             inputs = [(a, b) for a, b, *_ in node["inputs"]]
@@ -242,10 +243,13 @@ class _Splitter:
                 self._variable(number, node)
             else:
                 self._operator(number, node, inputs)
-        heads = [
+        return [
             self.bring((a, b), self.wanted.get(i, WHOLE), OUTPUT)
             for i, (a, b, *_) in enumerate(self.graph["heads"])
         ]
+
+    def run(self) -> SplitSymbol:
+        heads = self.walk()
         variables = [i for i, node in enumerate(self.nodes) if node["op"] == "null"]
         made = {"nodes": self.nodes, "arg_nodes": variables, "heads": heads, "attrs": self.graph["attrs"]}
         return SplitSymbol(load_json(json.dumps(made)), self.moves, self.without_rule, self.layers)
@@ -279,6 +283,15 @@ class _Splitter:
             self.states[number, index] = states[0] if len(states) == 1 else states[index]
         if states[0] != WHOLE:
             self.layers[node["name"]] = "sums" if states[0] == SUM else f"axis {states[0]} cut"
+
+
+def moves_of(
+    symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any], cuts: Mapping[str, Cut]
+) -> list[Move]:
+    """What :func:`split_symbol` would move, on ranks that need not be there."""
+    splitter = _Splitter(symbol, shapes, dtypes, cuts, {})
+    splitter.walk()
+    return splitter.moves
 
 
 def split_symbol(
