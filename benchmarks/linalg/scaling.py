@@ -2,7 +2,7 @@
 """Products and networks on 1 to 64 ranks, by the model: bytes by the code that `explain` uses, times by the links.
 
     mpirun -n 4 python -m loomix links --file links.json
-    python benchmarks/linalg/scaling.py --links links.json --svg docs/scaling.svg
+    python benchmarks/linalg/scaling.py --links links.json --svg docs/parallel_scaling.svg
 
 One process is enough: nothing runs. Without --links it takes links of 6 GB/s and 5 us, and ranks of 4 TFLOP/s: about
 InfiniBand FDR, and a GPU of 2015 a rank.

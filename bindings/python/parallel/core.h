@@ -25,5 +25,6 @@ const linalg::JobRef& job();
 void add_layouts(py::module_& m);
 void add_job(py::module_& m);
 void add_matrix(py::module_& m);
+void add_commands(py::module_& m);
 
 }  // namespace loomix::python

@@ -20,4 +20,5 @@ PYBIND11_MODULE(_parallel, m) {
   add_layouts(m);
   add_job(m);
   add_matrix(m);
+  add_commands(m);
 }

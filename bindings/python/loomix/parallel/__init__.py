@@ -14,9 +14,11 @@ job, a *mesh* its ranks in a grid with named axes, a *layout* says which rank ho
 
 from .checkpoint import load, save
 from .collectives import all_reduce, all_to_all, gather, own, reduce_scatter, share
+from .driving import driver
 from .groups import split
 from .job import barrier, load_links, rank, set_cache, set_links, size, start, traffic
 from .layout import Layout
+from .mapping import map
 from .matrix import Matrix
 from .mesh import Axis, Mesh
 from .shard import explain, shard
@@ -34,10 +36,12 @@ __all__ = [
     "all_to_all",
     "barrier",
     "columns",
+    "driver",
     "explain",
     "gather",
     "load",
     "load_links",
+    "map",
     "own",
     "rank",
     "reduce_scatter",

@@ -13,6 +13,8 @@ from .. import _core as _core  # whose library the extension needs
 from .. import _parallel
 from ..base import MXNetFileError
 from ..kvstore.kvstore import _communicator_handle
+from ..ndarray import random
+from .operations import State, perform
 
 _KINDS = ("mpi", "network", "single")
 # What launchers of MPI programs set, and those of others.
@@ -90,7 +92,7 @@ def barrier() -> None:
     >>> parallel.barrier()
     """
     ensure_started()
-    _parallel.barrier()
+    perform("barrier")
 
 
 def traffic() -> dict[str, Any]:
@@ -114,7 +116,7 @@ def set_cache(bytes_of_copies: int) -> None:
     >>> parallel.set_cache(64 << 20)
     """
     ensure_started()
-    _parallel.set_cache(bytes_of_copies)
+    perform("set_cache", bytes_of_copies)
 
 
 def set_links(bytes_per_second: float, latency: float, flops: float) -> None:
@@ -135,7 +137,7 @@ def set_links(bytes_per_second: float, latency: float, flops: float) -> None:
     >>> parallel.set_links(bytes_per_second=3e9, latency=3e-5, flops=5e10)
     """
     ensure_started()
-    _parallel.set_links(bytes_per_second, latency, flops)
+    perform("set_links", bytes_per_second, latency, flops)
 
 
 def load_links(path: str) -> None:
@@ -160,6 +162,23 @@ def load_links(path: str) -> None:
             f"[parallel] {path} is damaged: expected an object of {', '.join(names)}, all numbers ({error!r})."
         ) from None
     set_links(*numbers)
+
+
+def from_rank_0(number: int) -> int:
+    """The number that rank 0 gives, on all ranks, which call this together; in a driver's body on rank 0."""
+    if _parallel.size() == 1 or State.driver is not None:
+        return number
+    if _parallel.rank() == 0:
+        _parallel.tell(number.to_bytes(8, "little"))
+        return number
+    while (message := _parallel.listen(3600.0)) is None:
+        pass
+    return int.from_bytes(message, "little")
+
+
+def drawn_seed() -> int:
+    """A number of this process's generator, which ``mx.random.seed`` sets."""
+    return int(random.randint(0, 2**31 - 1, shape=(1,), dtype="int32").asscalar())
 
 
 @atexit.register

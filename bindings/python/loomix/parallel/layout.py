@@ -112,7 +112,7 @@ class Layout:
         [1]
         """
         return Layout(
-            _parallel.LayoutHandle.of_blocks(list(row_cuts), list(column_cuts), list(owners), copies)
+            _parallel.LayoutHandle.of_blocks(list(row_cuts), list(column_cuts), list(owners), copies, "")
         )
 
     @staticmethod

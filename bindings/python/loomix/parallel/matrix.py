@@ -11,8 +11,9 @@ from .. import _core as _core
 from .. import _parallel
 from ..ndarray import NDArray
 from .files import load_blocks, save_matrix
-from .job import ensure_started
+from .job import drawn_seed, ensure_started, from_rank_0, rank
 from .layout import Layout, to_layout
+from .operations import OPERATIONS, Operation, State, perform
 
 
 class Matrix:
@@ -50,6 +51,11 @@ class Matrix:
         [6.0]
         """
         ensure_started()
+        if State.driver is not None:
+            raise RuntimeError(
+                "[Matrix] from_local takes blocks of each rank, and this program runs on rank 0 alone; expected "
+                "from_global in a driver's body."
+            )
         return Matrix(_parallel.MatrixHandle.from_local(layout.handle, dtype, list(blocks)))
 
     @staticmethod
@@ -68,6 +74,10 @@ class Matrix:
         (2, 3)
         """
         ensure_started()
+        if State.driver is not None and root != 0:
+            raise ValueError(
+                f"[Matrix] from_global of rank {root}; expected 0, where the driver's program runs."
+            )
         if shape is None and isinstance(layout, str):
             if array is None:
                 raise ValueError(
@@ -77,9 +87,7 @@ class Matrix:
             shape = (rows, columns)
         if array is not None and _parallel.rank() == root:
             array = array.astype(dtype, copy=False)
-        return Matrix(
-            _parallel.MatrixHandle.from_global(array, to_layout(layout, shape or (0, 0)), dtype, root)
-        )
+        return Matrix(perform("from_global", array, to_layout(layout, shape or (0, 0)), dtype, root))
 
     @staticmethod
     def full(shape: tuple[int, int], value: float, layout: Layout | str, dtype: Any = "float32") -> Matrix:
@@ -90,7 +98,7 @@ class Matrix:
         [42.0]
         """
         ensure_started()
-        return Matrix(_parallel.MatrixHandle.filled(_of_shape(layout, shape), dtype, value))
+        return Matrix(perform("full", _of_shape(layout, shape), dtype, value))
 
     @staticmethod
     def random(
@@ -99,7 +107,7 @@ class Matrix:
         dtype: Any = "float32",
         distribution: str = "uniform",
         parameters: tuple[float, float] = (0.0, 1.0),
-        seed: int = 0,
+        seed: int | None = 0,
     ) -> Matrix:
         """Random numbers by place: the same matrix for any layout and number of ranks.
 
@@ -107,8 +115,9 @@ class Matrix:
         ----------
         distribution : str
             "uniform", from the first parameter up to below the second, or "normal", by mean and standard deviation.
-        seed : int
-            Equal seeds give equal matrices.
+        seed : int, optional
+            Equal seeds give equal matrices. None: rank 0 draws it, so one ``mx.random.seed`` there is enough, and the
+            others wait for it.
 
         Example
         -------
@@ -120,9 +129,8 @@ class Matrix:
         """
         ensure_started()
         first, second = parameters
-        return Matrix(
-            _parallel.MatrixHandle.random(_of_shape(layout, shape), dtype, distribution, first, second, seed)
-        )
+        number = from_rank_0(drawn_seed() if rank() == 0 else 0) if seed is None else seed
+        return Matrix(perform("random", _of_shape(layout, shape), dtype, distribution, first, second, number))
 
     @staticmethod
     def load(folder: str, layout: Layout | str | None = None) -> Matrix:
@@ -148,8 +156,8 @@ class Matrix:
         <Matrix (2, 3) float32, columns on 1 rank>
         """
         ensure_started()
-        blocks, there, dtype = load_blocks(folder)
-        return Matrix.from_local(blocks, there, dtype).remap("rows" if layout is None else layout)
+        where = layout.handle if isinstance(layout, Layout) else None
+        return Matrix(perform("load", folder, layout if isinstance(layout, str) else "rows", where))
 
     def save(self, folder: str) -> None:
         """Writes the blocks of all ranks into a folder that all of them see. There the matrix replaces another one at
@@ -160,7 +168,7 @@ class Matrix:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     mx.parallel.Matrix.full((2, 3), 7, "rows").save(folder)
         """
-        save_matrix(folder, self)
+        perform("save", self._handle, folder)
 
     # ---- what it is ----
 
@@ -207,7 +215,7 @@ class Matrix:
         >>> mx.parallel.Matrix.full((1, 2), 7, "rows").to_global().asnumpy()
         array([[7., 7.]], dtype=float32)
         """
-        return self._handle.to_global() if root is None else self._handle.to_root(root)
+        return perform("to_global", self._handle) if root is None else perform("to_root", self._handle, root)
 
     def replicated(self) -> NDArray:
         """The whole on every rank, to be read. Ranks keep it (see :func:`set_cache`), so asking again sends nothing
@@ -218,19 +226,57 @@ class Matrix:
         >>> a.replicated().asnumpy()
         array([[7., 7.]], dtype=float32)
         """
-        return self._handle.replicated()
+        return perform("replicated", self._handle)
 
-    def remap(self, layout: Layout | str, dtype: Any = None, transpose: bool = False) -> Matrix:
+    def remap(
+        self,
+        layout: Layout | str,
+        dtype: Any = None,
+        transpose: bool = False,
+        wire: str | None = None,
+        relabel: bool = False,
+    ) -> Matrix:
         """The same numbers in another layout, of another type, or transposed. What a rank lacks comes to it once,
         in the smaller of the two types; what it has is copied. The matrix itself where all of that is the same.
 
+        Parameters
+        ----------
+        wire : str, optional
+            A code for what travels: "float16", "bfloat16", "2bit" (a threshold, its negative or 0; "2bit:0.1" says
+            the threshold, which is 0.5 by default) or "topk:0.01" (of each message, this part of the values, the
+            largest). The first two know float32 and float64, the others float32. What "2bit" and "topk" leave out is
+            kept with this matrix, and added when it goes to the same layout by the same code again.
+        relabel : bool
+            The layout says how blocks are cut and which ones lie together; on which ranks is left to this call, so
+            that the fewest bytes travel. ``layout`` of the result says where they are, and :attr:`bytes_spared` what
+            that was good for.
+
+        Raises
+        ------
+        TypeError
+            If the code does not know the type.
+        ValueError
+            If there is no such code.
+
+        Example
+        -------
         >>> import loomix as mx
         >>> a = mx.parallel.Matrix.full((2, 3), 7, "rows")
         >>> a.remap("columns", dtype="float16", transpose=True)
         <Matrix (3, 2) float16, columns on 1 rank>
+        >>> a.remap("columns", wire="topk:0.1", relabel=True).bytes_spared
+        0
         """
         shape = self.shape[::-1] if transpose else self.shape
-        return Matrix(self._handle.remap(to_layout(layout, shape), dtype, transpose))
+        return Matrix(
+            perform("remap", self._handle, to_layout(layout, shape), dtype, transpose, wire, relabel)
+        )
+
+    @property
+    def bytes_spared(self) -> int:
+        """How many bytes fewer all ranks together have sent because the :meth:`remap` that made this matrix was free
+        to choose ranks; 0 for other matrices."""
+        return self._handle.bytes_spared()
 
     def astype(self, dtype: Any) -> Matrix:
         """In another type.
@@ -244,7 +290,7 @@ class Matrix:
     @property
     def T(self) -> Matrix:
         """Transposed; nothing travels."""
-        return Matrix(self._handle.transposed())
+        return Matrix(perform("transposed", self._handle))
 
     # ---- computed ----
 
@@ -276,7 +322,7 @@ class Matrix:
         >>> a.dot(a, transpose_b=True).to_global().asnumpy().tolist()
         [[3.0, 3.0], [3.0, 3.0]]
         """
-        return Matrix(_parallel.dot(*self._product(other, transpose_a, transpose_b, out_layout, algorithm)))
+        return Matrix(perform("dot", *self._product(other, transpose_a, transpose_b, out_layout, algorithm)))
 
     def explain_dot(
         self,
@@ -320,7 +366,7 @@ class Matrix:
         >>> mx.parallel.Matrix.full((2, 3), 1, "rows").sum(axis=1).asnumpy().tolist()
         [3.0, 3.0]
         """
-        return self._handle.sum(axis)
+        return perform("sum", self._handle, axis)
 
     def norm(self) -> NDArray:
         """The root of the sum of squares, of shape (1,); on every rank.
@@ -329,15 +375,15 @@ class Matrix:
         >>> mx.parallel.Matrix.full((2, 2), 3, "rows").norm().asnumpy().tolist()
         [6.0]
         """
-        return self._handle.norm()
+        return perform("norm", self._handle)
 
     def _with(self, operation: str, other: Any, reverse: bool = False) -> Matrix:
         if isinstance(other, Matrix):
-            return Matrix(self._handle.with_matrix(operation, other._handle))
+            return Matrix(perform("with_matrix", self._handle, operation, other._handle))
         if isinstance(other, numbers.Real):
-            return Matrix(self._handle.with_number(operation, float(other), reverse))
+            return Matrix(perform("with_number", self._handle, operation, float(other), reverse))
         if isinstance(other, NDArray):
-            return Matrix(self._handle.with_vector(operation, other, reverse))
+            return Matrix(perform("with_vector", self._handle, operation, other, reverse))
         return NotImplemented
 
     def __add__(self, other: Any) -> Matrix:
@@ -378,3 +424,17 @@ def _of_shape(layout: Layout | str, shape: tuple[int, int]) -> _parallel.LayoutH
             f"[Matrix] shape {tuple(shape)}, and a layout of {(handle.rows(), handle.columns())}; expected the same."
         )
     return handle
+
+
+def _save(handle: _parallel.MatrixHandle, folder: str) -> None:
+    save_matrix(folder, Matrix(handle))
+
+
+def _load(folder: str, name: str, layout: _parallel.LayoutHandle | None) -> _parallel.MatrixHandle:
+    blocks, there, dtype = load_blocks(folder)
+    found = Matrix.from_local(blocks, there, dtype)
+    return found.remap(name if layout is None else Layout(layout)).handle
+
+
+OPERATIONS["save"] = Operation(_save, ("matrix", "text"))
+OPERATIONS["load"] = Operation(_load, ("text", "text", "layout?"))

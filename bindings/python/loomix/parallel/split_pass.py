@@ -289,7 +289,7 @@ def moves_of(
     symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any], cuts: Mapping[str, Cut]
 ) -> list[Move]:
     """What :func:`split_symbol` would move, on ranks that need not be there."""
-    splitter = _Splitter(symbol, shapes, dtypes, cuts, {})
+    splitter = _Splitter(symbol, shapes, dtypes, cuts, {}, ())
     splitter.walk()
     return splitter.moves
 
