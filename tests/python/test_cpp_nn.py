@@ -200,6 +200,59 @@ def test_optimizers_are_those_of_python(program, tmp_path):
         np.testing.assert_allclose(weight.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6, err_msg=name)
 
 
+ALGEBRA = """#include <loomix/nn.h>
+#include <loomix/nn/linalg.h>
+using namespace loomix::nn;
+
+int main() {
+  const NamedArrays given = load_arrays("in.params");
+  const auto find = [&](const char* name) {
+    for (const auto& [known, array] : given) {
+      if (known == name) return array;
+    }
+    throw Error(name);
+  };
+  const Array a = find("a"), square = find("square"), b = find("b");
+  const auto [values, vectors] = linalg::eigh(square);
+  save_arrays("out.params", {{"svd", linalg::svd(a).s}, {"eigh", values}, {"cholesky", linalg::cholesky(square)},
+                             {"solve", linalg::solve(square, b(all, Slice(0, 3)))}, {"lstsq", linalg::lstsq(a, b)},
+                             {"pinv", linalg::pinv(a)}, {"norm", linalg::norm(a, 2, {1, 2})},
+                             {"qr", op::abs(linalg::qr(a).r)}, {"inverse", linalg::inverse(square)}});
+}
+"""
+
+
+def test_linear_algebra_of_stacks_is_that_of_python(tmp_path):
+    source = tmp_path / "algebra.cc"
+    source.write_text(ALGEBRA)
+    draw = np.random.default_rng(5)
+    a, b = draw.normal(size=(4, 5, 3)), draw.normal(size=(4, 5, 2))
+    square = a.swapaxes(1, 2) @ a
+    arrays = {"a": a, "square": square, "b": b}
+    mx.nd.save(
+        str(tmp_path / "in.params"), {name: mx.nd.array(x, dtype="float64") for name, x in arrays.items()}
+    )
+    subprocess.run([build(source)], cwd=tmp_path, check=True, timeout=60)
+    found = {name: x.asnumpy() for name, x in mx.nd.load(str(tmp_path / "out.params")).items()}
+    algebra, whole, left = mx.np.linalg, *(mx.np.array(x, dtype="float64") for x in (a, square))
+    expected = {
+        "svd": algebra.svd(whole.swapaxes(1, 2))[1],
+        "eigh": algebra.eigvalsh(left),
+        "cholesky": algebra.cholesky(left),
+        "solve": algebra.solve(left, mx.np.array(b[:, :3], dtype="float64")),
+        "lstsq": mx.np.stack(
+            [algebra.lstsq(x, mx.np.array(y, dtype="float64"))[0] for x, y in zip(whole, b)]
+        ),
+        "pinv": algebra.pinv(whole),
+        "norm": algebra.norm(whole, axis=(1, 2)),
+        "qr": mx.np.abs(mx.np.stack([algebra.qr(x)[1] for x in whole])),
+        "inverse": algebra.inv(left),
+    }
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value.asnumpy(), rtol=1e-7, atol=1e-9, err_msg=name)
+
+
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(not FASHION.is_dir(), reason="needs Debian's dataset-fashion-mnist")
 def test_the_code_on_the_page_runs(tmp_path):

@@ -173,7 +173,39 @@ TEST(NnLinalg, Solves) {
   expect_near(linalg::solve(two, sides)(0).get().reshape(Shape(3)), linalg::solve(a, b));
   EXPECT_NEAR(linalg::norm(Array{3, 4}).item(), 5, 1e-6);
   EXPECT_THAT(message([&] { linalg::lstsq(tall, b); }),
-              HasSubstr("6 equations has a right-hand side of shape (3,)"));
+              HasSubstr("matrices of shape (6, 2) has a right-hand side of shape (3,)"));
+}
+
+// Each of a stack as it would be alone.
+TEST(NnLinalg, Stacks) {
+  const ArrayOptions options{.dtype = DType::float64};
+  const Array tall = normal({2, 3, 5, 4}, 0, 1, options), b = normal({2, 3, 5, 2}, 0, 1, options);
+  const Array square = op::linalg::gemm2(tall, tall, {.transpose_a = true});
+  const Array sides = b(all, all, Slice(0, 4)).get();
+  const auto factors = linalg::svd(tall);
+  const auto [q, r] = linalg::qr(tall);
+  const auto [values, vectors] = linalg::eigh(square);
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      const auto one = [&](const Array& stack) { return stack(i, j).get(); };
+      expect_near(one(factors.s), linalg::svd(one(tall)).s);
+      expect_near(op::dot(one(factors.u) * one(factors.s), one(factors.v), {.transpose_b = true}), one(tall));
+      expect_near(op::dot(one(q), one(r)), one(tall));
+      expect_near(one(values), linalg::eigh(one(square)).values);
+      expect_near(op::dot(one(square), one(vectors)), one(vectors) * one(values));
+      expect_near(one(linalg::cholesky(square)), linalg::cholesky(one(square)));
+      expect_near(one(linalg::solve(square, sides)), linalg::solve(one(square), one(sides)));
+      expect_near(one(linalg::lstsq(tall, b)), linalg::lstsq(one(tall), one(b)));
+      expect_near(one(linalg::pinv(tall)), linalg::pinv(one(tall)));
+      expect_near(one(linalg::inverse(square)), linalg::inverse(one(square)));
+      EXPECT_NEAR(linalg::norm(tall, 2, {-2, -1})(i, j).item(), linalg::norm(one(tall)).item(), 1e-9);
+      // One axis less: a column for each matrix.
+      expect_near(linalg::lstsq(tall, b(all, all, all, 1).get())(i, j).get(),
+                  linalg::lstsq(one(tall), one(b))(all, 1).get());
+    }
+  }
+  EXPECT_THAT(message([&] { linalg::solve(square, b); }),
+              HasSubstr("expected as many rows in as many matrices"));
 }
 
 }  // namespace

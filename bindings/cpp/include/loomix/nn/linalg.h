@@ -11,10 +11,10 @@ namespace detail {
 
 using nn::detail::fail;
 
-inline void check_matrix(const Array& a, const char* who) {
+inline void check_matrices(const Array& a, const char* who) {
   const Shape shape = a.shape();
-  if (shape.ndim() != 2)
-    detail::fail({"[linalg] ", who, " of an array of shape ", shape, "; expected a matrix."});
+  if (shape.ndim() < 2)
+    detail::fail({"[linalg] ", who, " of an array of shape ", shape, "; expected a matrix, or a stack."});
 }
 inline void check_square(const Array& a, const char* who) {
   const Shape shape = a.shape();
@@ -24,8 +24,23 @@ inline void check_square(const Array& a, const char* who) {
 inline Array product(const Array& a, const Array& b, bool transpose_a = false) {
   return op::linalg::gemm2(a, b, {.transpose_a = transpose_a});
 }
-// A right-hand side of one axis is a column.
-inline Array column(const Array& b) { return b.ndim() == 1 ? b.reshape({-1, 1}) : b; }
+// A right-hand side of one axis less than the matrices is one column for each.
+inline bool is_column(const Array& a, const Array& b) { return b.ndim() + 1 == a.ndim(); }
+inline Array column(const Array& a, const Array& b) { return is_column(a, b) ? b.expand_dims(-1) : b; }
+inline void check_sides(const Array& a, const Array& b) {
+  const Shape left = a.shape(), right = detail::column(a, b).shape();
+  bool fits = left.ndim() == right.ndim();
+  for (size_t i = 0; fits && i + 1 < left.ndim(); ++i) fits = left[i] == right[i];
+  if (!fits)
+    detail::fail({"[linalg] a system of matrices of shape ", left, " has a right-hand side of shape ",
+                  b.shape(), "; expected as many rows in as many matrices, or one axis less."});
+}
+inline Array as_given(const Array& a, const Array& b, const Array& x) {
+  if (!is_column(a, b)) return x;
+  Shape shape = x.shape();
+  shape.sizes.pop_back();
+  return x.reshape(shape);
+}
 
 // The axes of a stack of matrices, with those of the matrices swapped.
 inline Array transposed(const Array& a) {
@@ -67,28 +82,28 @@ inline Eigh eigh(const Array& a) {
   return {parts[1], detail::transposed(parts[0])};
 }
 
-// The x of least |a x - b|, for a matrix of full rank with at least as many rows as columns.
+// The x of least |a x - b|, for matrices of full rank with at least as many rows as columns; of one, or of each of a stack.
 inline Array lstsq(const Array& a, const Array& b) {
-  detail::check_matrix(a, "lstsq");
-  if (a.shape(0) != b.shape(0))
-    detail::fail(
-        {"[linalg] a system of ", a.shape(0), " equations has a right-hand side of shape ", b.shape(), "."});
+  detail::check_matrices(a, "lstsq");
+  detail::check_sides(a, b);
   const auto [q, r] = qr(a);
-  const Array rotated = detail::product(q, detail::column(b), true);
-  const Array x = op::linalg::trsm(r, rotated, {.lower = false});
-  return b.ndim() == 1 ? x.reshape(Shape(-1)) : x;
+  const Array rotated = detail::product(q, detail::column(a, b), true);
+  return detail::as_given(a, b, op::linalg::trsm(r, rotated, {.lower = false}));
 }
 
-// The x of a x = b.
+// The x of a x = b, for stacks too.
 inline Array solve(const Array& a, const Array& b) {
   detail::check_square(a, "solve");
-  const Array x = op::linalg::solve(a, detail::column(b));
-  return b.ndim() == 1 ? x.reshape(Shape(-1)) : x;
+  detail::check_sides(a, b);
+  return detail::as_given(a, b, op::linalg::solve(a, detail::column(a, b)));
 }
-// Of one matrix. Singular values up to `rcond` times the largest count as zero.
+// Of a matrix or a stack. Singular values up to `rcond` times the largest count as zero.
 inline Array pinv(const Array& a, double rcond = 1e-15) {
-  detail::check_matrix(a, "pinv");
-  return op::linalg::pinv(a, full({1}, rcond, {a.dtype(), a.device()}));
+  detail::check_matrices(a, "pinv");
+  Shape batch = a.shape();
+  batch.sizes.resize(batch.ndim() - 2);
+  if (batch.empty()) batch = {1};
+  return op::linalg::pinv(a, full(batch, rcond, {a.dtype(), a.device()}));
 }
 
 inline Array inverse(const Array& a) {
