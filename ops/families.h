@@ -65,7 +65,7 @@ Registrar register_blocked_training, register_blocked_conv_gradients, gradients_
 Registrar register_blocked_lrn_gradient, gradients_blocked_lrn;
 
 // Convolutions by Fourier transforms, which run where they are asked for; before the other kernels of convolutions.
-Registrar kernels_conv_fft;
+Registrar kernels_conv_fft, kernels_conv_without_fft;
 
 // Kernels by oneDNN, which the family's other kernels come behind.
 Registrar kernels_linear_dnnl, kernels_bfloat16_dnnl, kernels_quantized_dnnl, kernels_conv_dnnl,

@@ -52,6 +52,7 @@ void kernels_for_prediction(OpTable& table) {
 
 void register_for_prediction(OpTable& table) {
   register_operators(table);
+  kernels_conv_without_fft(table);
   kernels_for_prediction(table);
 }
 

@@ -249,7 +249,6 @@ void add(OpTable& table, const char* op) {
 }  // namespace
 
 void kernels_conv_fft(OpTable& table) {
-  conv_fft_is_there();
   add<ConvolutionParams, ConvPass::forward>(table, "Convolution");
   add<ConvolutionParams, ConvPass::data>(table, "_backward_Convolution_data");
   add<ConvolutionParams, ConvPass::weight>(table, "_backward_Convolution_weight");

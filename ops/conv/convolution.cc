@@ -43,20 +43,14 @@ constexpr Bilinear kOps{"Convolution", "_backward_Convolution_data", "_backward_
 constexpr Bilinear kV1Ops{"Convolution_v1", "_backward_Convolution_v1_data",
                           "_backward_Convolution_v1_weight", "_backward_Convolution_v1_bias"};
 
-bool has_fft = false;
-
 }  // namespace
 
-void conv_fft_is_there() { has_fft = true; }
-
 std::optional<ConvAlgorithm> asked_for(const ConvolutionParams& p) {
-  if (p.algorithm == ConvAlgorithm::fft && !has_fft) return {};
-  if (p.algorithm) return p.algorithm;
-  return algorithm_of_setting();
+  return p.algorithm ? p.algorithm : algorithm_of_setting();
 }
 
 void check_followed(const ConvolutionParams& p, const KernelArgs& args) {
-  if (!p.algorithm || p.algorithm == ConvAlgorithm::direct || !asked_for(p)) return;
+  if (!p.algorithm || p.algorithm == ConvAlgorithm::direct) return;
   if (args.in[0].size() == 0 || args.in[1].size() == 0) return;
   detail::throw_error<NotImplementedError>(
       "[Convolution] the algorithm that is asked for cannot compute this one of {} {} on this processor; "

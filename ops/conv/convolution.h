@@ -87,9 +87,7 @@ struct ConvolutionV1Params : ConvolutionParams {
   }
 };
 
-// By the attribute, or else by LOOMIX_CONV_ALGO. A library without the kernels for `fft` (for prediction) chooses by itself
-// where that is asked for; their registrar says that they are there.
-void conv_fft_is_there();
+// By the attribute, or else by LOOMIX_CONV_ALGO.
 std::optional<ConvAlgorithm> asked_for(const ConvolutionParams& p);
 std::optional<ConvAlgorithm> algorithm_of_setting();
 inline bool is_asked_for(ConvAlgorithm algorithm, const ConvolutionParams& p) {

@@ -7,6 +7,7 @@
 #include "ops/conv/conv_columns.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/families.h"
+#include "ops/kernel_choice.h"
 #include "ops/rearranged.h"
 #include "ops/table.h"
 
@@ -54,7 +55,50 @@ void add_weight(OpTable& table, const std::string& of) {
   table.kernel<plain_bias<P>>(of + "_bias", "convolution_bias_cpu");
 }
 
+// In a library without kernels for `fft`: what runs where no algorithm is asked for.
+template <class P>
+class OtherThanFft final : public KernelState {
+ public:
+  OtherThanFft(const OpDef& op, P p, const KernelSpec& spec) {
+    p.algorithm.reset();
+    attrs_ = make_attrs(std::move(p));
+    choice_ = prepare_kernel(op, *attrs_, spec, {DeviceType::cpu, spec.cores});
+    scratch_bytes = choice_.scratch_bytes;
+    cost_ns = choice_.cost_ns;
+  }
+  void run(KernelArgs args) const {
+    args.state = choice_.state.get();
+    choice_.kernel->run(*attrs_, args);
+  }
+
+ private:
+  Ref<const AttrsBase> attrs_;
+  KernelChoice choice_;
+};
+
+template <class P>
+void add_other_than_fft(OpTable& table, const char* op) {
+  Kernel kernel{.name = "convolution_other_than_fft"};
+  kernel.support = [](const AttrsBase& attrs, const KernelSpec&) {
+    return attrs.as<P>().algorithm == ConvAlgorithm::fft ? Support::yes()
+                                                         : Support::no("fft is not asked for");
+  };
+  kernel.prepare = [](const OpDef& of, const AttrsBase& attrs, const KernelSpec& spec) {
+    return Ref<const KernelState>(make_ref<OtherThanFft<P>>(of, attrs.as<P>(), spec));
+  };
+  kernel.run = [](const AttrsBase&, const KernelArgs& args) {
+    static_cast<const OtherThanFft<P>*>(args.state)->run(args);
+  };
+  table.add_kernel(op, kernel);
+}
+
 }  // namespace
+
+void kernels_conv_without_fft(OpTable& table) {
+  add_other_than_fft<ConvolutionParams>(table, "Convolution");
+  add_other_than_fft<ConvolutionV1Params>(table, "Convolution_v1");
+  add_other_than_fft<DeconvolutionParams>(table, "Deconvolution");
+}
 
 std::optional<ConvAlgorithm> algorithm_of_setting() {
   constexpr std::string_view kNames[] = {"fft", "winograd", "direct", "gemm"};

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <ranges>
 #include <string>
+#include <vector>
 
 #include "ops/families.h"
+#include "ops/kernel_choice.h"
 #include "ops/table.h"
 
 // What libloomix_predict.so has of the operators.
@@ -14,14 +17,15 @@ namespace {
 
 bool same_kernels(const OpDef& a, const OpDef& b) {
   // Convolution by Fourier transforms is only there where somebody asks for it.
-  const auto is_for_prediction = [](const Kernel& kernel) {
-    return std::string(kernel.name) != "convolution_fft";
+  const auto is_in_both = [](const Kernel& kernel) {
+    return std::string(kernel.name) != "convolution_fft" &&
+           std::string(kernel.name) != "convolution_other_than_fft";
   };
-  return std::ranges::equal(a.kernels, b.kernels | std::views::filter(is_for_prediction),
-                            [](const Kernel& one, const Kernel& other) {
-                              return std::string(one.name) == other.name && one.run == other.run &&
-                                     one.prepare == other.prepare;
-                            });
+  return std::ranges::equal(
+      a.kernels | std::views::filter(is_in_both), b.kernels | std::views::filter(is_in_both),
+      [](const Kernel& one, const Kernel& other) {
+        return std::string(one.name) == other.name && one.run == other.run && one.prepare == other.prepare;
+      });
 }
 
 TEST(PredictionTable, LacksOptimizersAndKernelsOfGradientsAlone) {
@@ -66,6 +70,38 @@ TEST(PredictionTable, GradientsSayWhyTheyAreNotThere) {
   } catch (const StateError& error) {
     EXPECT_NE(std::string(error.what()).find("no gradients"), std::string::npos) << error.what();
   }
+}
+
+// Convolutions that ask for what is not there run as if they asked for nothing.
+TEST(PredictionTable, FftIsComputedOtherwise) {
+  OpTable table;
+  register_for_prediction(table);
+  const OpDef& op = table.at("Convolution");
+  const auto attrs =
+      table.parse(op, {{"kernel", "(3, 3)"}, {"num_filter", "2"}, {"algorithm", "fft"}, {"no_bias", "True"}});
+  const TensorView in[] = {{nullptr, DType::float32, Shape{1, 2, 8, 8}},
+                           {nullptr, DType::float32, Shape{2, 2, 3, 3}}};
+  const TensorView out[] = {{nullptr, DType::float32, Shape{1, 2, 6, 6}}};
+  const Req req = Req::write;
+  const KernelChoice choice = prepare_kernel(op, *attrs, {in, out, {&req, 1}}, {});
+  EXPECT_STREQ(choice.kernel->name, "convolution_other_than_fft");
+  std::vector<float> image(128), weight(36, 1.0F), result(72);
+  for (size_t i = 0; i < image.size(); ++i) image[i] = static_cast<float>(i % 64);
+  TensorView given[] = {in[0], in[1]}, made[] = {out[0]};
+  given[0].data = image.data();
+  given[1].data = weight.data();
+  made[0].data = result.data();
+  std::vector<std::byte> scratch(choice.scratch_bytes + 64);
+  void* start = scratch.data();
+  size_t room = scratch.size();
+  engine::RunContext context;
+  KernelArgs args{.in = given, .out = made, .saved = {}, .req = {&req, 1}, .scratch = {}, .random = {}};
+  args.scratch = {static_cast<std::byte*>(std::align(64, choice.scratch_bytes, start, room)),
+                  choice.scratch_bytes};
+  args.state = choice.state.get();
+  args.context = &context;
+  choice.kernel->run(*attrs, args);
+  EXPECT_EQ(result[0], 2 * 9 * 9);  // two channels of nine values around 9
 }
 
 }  // namespace
