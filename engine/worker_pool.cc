@@ -9,8 +9,13 @@
 // sleeper into a searcher and grants a permit. A worker that finds nothing becomes a sleeper (a read-modify-write of
 // `idle`), then looks once more at every queue. One of the two sees the other, so no wake-up is lost. While somebody
 // searches no permit is given: a searcher that finds work and was the last one of its group looks again and wakes the next;
-// one that gives up looks again as a sleeper. At most one worker of a group searches at a time, so that pushing at full
-// speed makes few system calls, but for a parallel loop, which wakes as many as may help.
+// one that gives up looks again as a sleeper, and wakes the next if it leaves with a task. At most one worker of a group
+// searches at a time, so that pushing at full speed makes few system calls, but for a parallel loop, which wakes as many as
+// may help.
+//
+// A searcher gives way now and then. Where others want its core, the kernel may take it for milliseconds, in which nobody is
+// woken, since somebody searches. So once that has happened, workers sleep at once for a while: who is woken gets a core
+// sooner than who gave way.
 #include "engine/worker_pool.h"
 
 #include <sched.h>
@@ -29,8 +34,12 @@ namespace {
 
 constexpr uint64_t kSearching = 1;
 constexpr uint64_t kSleeping = uint64_t{1} << 32;
-constexpr int kSearchRounds = 200;  // about 10 microseconds, less where others want the core
+constexpr int kSearchRounds = 200;  // about 10 microseconds
+constexpr int kRoundsInCrowd = 15;  // without giving way
 constexpr std::chrono::microseconds kLinger{200};
+// A thread that gave way for so long shares its core with others.
+constexpr std::chrono::microseconds kPushedAside{300};
+constexpr std::chrono::milliseconds kLeastRest{20}, kMostRest{2000};
 
 uint32_t searching(uint64_t idle) noexcept { return static_cast<uint32_t>(idle); }
 uint32_t sleeping(uint64_t idle) noexcept { return static_cast<uint32_t>(idle >> 32); }
@@ -223,7 +232,10 @@ Task* WorkerPool::search_or_sleep(Worker& worker) {
       bool left = false;
       while (sleeping(idle) > 0 && !left) left = group.idle.compare_exchange_weak(idle, idle - kSleeping);
       if (left) {
-        if ((task = take(worker)) != nullptr) return task;
+        if ((task = take(worker)) != nullptr) {
+          if (has_work()) wake(1, queues_.group_of(worker.index));
+          return task;
+        }
         if (stopping_.load(std::memory_order_seq_cst) && !has_work()) return nullptr;
         if (team_wants_help()) help(worker);
         sched_yield();  // a task may be on its way into an inbox
@@ -238,7 +250,8 @@ Task* WorkerPool::search_or_sleep(Worker& worker) {
 // As one of those counted as searching. True if it still is, and has found nothing. Loops come after tasks: their callers
 // go on alone.
 bool WorkerPool::search_actively(Worker& worker, Task** task) {
-  for (int round = 0; round < kSearchRounds; ++round) {
+  const int rounds = crowd_.is_there() ? kRoundsInCrowd : kSearchRounds;
+  for (int round = 0; round < rounds; ++round) {
     if ((*task = take(worker)) != nullptr) {
       leave_search(worker);
       return false;
@@ -248,12 +261,31 @@ bool WorkerPool::search_actively(Worker& worker, Task** task) {
       help(worker);
       return false;
     }
-    if (round % 16 == 15) {
-      sched_yield();
-    } else {
+    if (round % 16 != 15) {
       cpu_relax();
+    } else if (crowd_.pushes_aside()) {
+      break;
     }
   }
+  return true;
+}
+
+bool WorkerPool::Crowd::is_there() const noexcept {
+  return std::chrono::steady_clock::now() <
+         std::chrono::steady_clock::time_point(until_.load(std::memory_order_relaxed));
+}
+
+// Gives way. Where that took long, nobody searches for a while, and longer each time.
+bool WorkerPool::Crowd::pushes_aside() noexcept {
+  const auto begin = std::chrono::steady_clock::now();
+  sched_yield();
+  const auto end = std::chrono::steady_clock::now();
+  if (end - begin < kPushedAside) return false;
+  std::chrono::nanoseconds rest = rest_.load(std::memory_order_relaxed);
+  const std::chrono::steady_clock::time_point before(until_.load(std::memory_order_relaxed));
+  rest = end - before < rest ? std::min<std::chrono::nanoseconds>(2 * rest, kMostRest) : kLeastRest;
+  rest_.store(rest, std::memory_order_relaxed);
+  until_.store((end + rest).time_since_epoch(), std::memory_order_relaxed);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -86,6 +87,16 @@ class WorkerPool {
     std::atomic<uint64_t> idle{0};     // sleeping workers << 32 | searching workers
     std::atomic<uint32_t> permits{0};  // wake-ups granted and not yet taken
   };
+  // Whether others want the cores, by what giving way has cost.
+  class alignas(64) Crowd {
+   public:
+    bool is_there() const noexcept;
+    bool pushes_aside() noexcept;
+
+   private:
+    std::atomic<std::chrono::nanoseconds> until_{std::chrono::nanoseconds{0}},
+        rest_{std::chrono::nanoseconds{0}};
+  };
   static constexpr int kGroup = 16;
   static std::vector<int> first_workers(int threads, int places);
 
@@ -112,6 +123,7 @@ class WorkerPool {
   const std::vector<std::vector<int>> places_;
   ReadyQueues<> queues_;
   std::vector<Group> groups_;
+  Crowd crowd_;
   std::atomic<bool> stopping_{false};
   Heap urgent_;
   Heap leisurely_;
