@@ -22,6 +22,7 @@ from loomix.base import MXNetError
 pytest.importorskip("optuna")
 from loomix import tune
 from loomix.__main__ import main
+from slurm_of_one import slurm  # noqa: F401 (a fixture)
 
 X = {"x": tune.Float(-4, 4)}
 
@@ -387,6 +388,66 @@ def test_workers_in_dask(tmp_path):
     script.write_text(IN_DASK.format(tests=os.path.dirname(__file__), folder=str(tmp_path / "study")))
     subprocess.run([sys.executable, str(script)], check=True, timeout=100)
     assert [t.state for t in tune.Study(tmp_path / "study").trials] == ["complete"] * 24
+
+
+IN_RAY = """
+import os
+import sys
+sys.path.insert(0, {tests!r})
+import ray
+
+@ray.remote(num_cpus=1)
+def work(folder, begins):
+    sys.path.insert(0, {tests!r})
+    import test_tune
+    from pathlib import Path
+    from loomix import tune
+    if begins:
+        tune.search(test_tune.sleeping, test_tune.X, folder=folder, trials=24, progress=False)
+    else:
+        test_tune.wait_for((Path(folder) / "study.json").exists)
+        return len(tune.work(folder, test_tune.sleeping).trials)
+
+if __name__ == "__main__":
+    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
+    folder = {folder!r}
+    first, *others = [work.remote(folder, begins) for begins in (True, False, False)]
+    assert ray.get(others) == [24, 24]
+    ray.get(first)
+    ray.shutdown()
+"""
+
+
+@pytest.mark.slow
+def test_workers_in_ray(tmp_path):
+    """One task begins the search, others join it."""
+    pytest.importorskip("ray", reason="pip install ray")
+    script = tmp_path / "script.py"
+    script.write_text(IN_RAY.format(tests=os.path.dirname(__file__), folder=str(tmp_path / "study")))
+    subprocess.run([sys.executable, str(script)], check=True, timeout=150)
+    assert [t.state for t in tune.Study(tmp_path / "study").trials] == ["complete"] * 24
+
+
+@pytest.mark.slow
+def test_workers_in_slurm(slurm, tmp_path):  # noqa: F811
+    """Workers that Slurm starts take trials beside the one that began the search."""
+    (tmp_path / "it.py").write_text(
+        "import os\nimport time\n\n\ndef objective(trial):\n    time.sleep(0.5)\n"
+        "    with open('who', 'a') as file:\n        file.write(os.environ.get('SLURM_PROCID', 'first') + '\\n')\n"
+        "    return trial['x']\n"
+    )
+    (tmp_path / "study.toml").write_text(
+        'objective = "it.py:objective"\ntrials = 24\n[space]\nx = {low = 0.0, high = 1.0}\n'
+    )
+    tune_ = [sys.executable, "-m", "loomix", "tune"]
+    with subprocess.Popen([*tune_, "study.toml"], cwd=tmp_path) as first:
+        wait_for((tmp_path / "study/study.json").exists)
+        workers = ["srun", "-n", "2", "--overcommit", *tune_, "work", str(tmp_path / "study")]
+        environment = os.environ | {"SLURM_CONF": slurm}
+        subprocess.run(workers, cwd=tmp_path, env=environment, check=True, timeout=100)
+        assert first.wait(60) == 0
+    assert [t.state for t in tune.Study(tmp_path / "study").trials] == ["complete"] * 24
+    assert {"0", "1"} <= set((tmp_path / "who").read_text().split())
 
 
 def test_two_workers_are_busy_to_the_end(tmp_path):
