@@ -132,6 +132,26 @@ TEST(NnBlock, FilesGoBothWays) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(NnBlock, ConvolutionsByAnAlgorithm) {
+  const Array x = uniform({2, 4, 12, 12}, -1, 1);
+  const auto with = [&](const char* algorithm) {
+    seed(4);
+    Sequential net(Conv2D(8, 3, {.padding = 1, .algorithm = algorithm}));
+    net.initialize(Initializer::xavier());
+    net.hybridize();
+    const Array result = net(x);
+    result.wait();
+    return std::pair(result, net.explain());
+  };
+  const auto [direct, unused] = with("direct");
+  for (const char* const algorithm : {"gemm", "fft"}) {
+    const auto [result, text] = with(algorithm);
+    EXPECT_LT(op::max(op::abs(result - direct)).item(), 1e-5) << algorithm;
+    EXPECT_THAT(text, HasSubstr(std::string("convolution_") + algorithm));
+  }
+  EXPECT_THAT(message([&] { with("best"); }), HasSubstr("algorithm"));
+}
+
 TEST(NnBlock, Summary) {
   Sequential net(Dense(3), Dense(2));
   net.initialize();

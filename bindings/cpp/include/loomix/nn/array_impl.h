@@ -40,7 +40,7 @@ inline void Call::into(const Array& out) {
   run_arrays(&count, &outputs);
 }
 
-[[gnu::noinline]] inline Arrays Call::run_traced(Trace& trace) const {
+[[gnu::noinline, gnu::cold]] inline Arrays Call::run_traced(Trace& trace) const {
   std::vector<LoomixSymbol> handles;
   Arrays kept;
   for (const Array& input : inputs_) {

@@ -10,7 +10,7 @@ namespace detail {
 // Where in the network this thread is: the blocks that are being called, from the outermost.
 struct Place {
   std::vector<std::pair<std::string, std::string>> blocks;  // name in its parent, kind
-  std::string path() const {
+  [[gnu::cold]] std::string path() const {
     std::string result;
     for (size_t i = 1; i < blocks.size(); ++i) result += (i > 1 ? "." : "") + blocks[i].first;
     return result;
@@ -75,26 +75,27 @@ class Block {
     for (const auto& [name, block] : children_) block->hybridize(active);
   }
   // Gives all parameters values: what the block wants (biases 0) or else `init`.
-  void initialize(const Initializer& init = {}, const Device& device = cpu(), bool again = false) {
+  [[gnu::cold]] void initialize(const Initializer& init = {}, const Device& device = cpu(),
+                                bool again = false) {
     for (const auto& [name, parameter] : parameters()) parameter->initialize(init, device, again);
   }
   // All parameters by name, as Gluon names them in its files: "0.weight", "encoder.1.bias".
-  NamedParameters parameters() const {
+  [[gnu::cold]] NamedParameters parameters() const {
     NamedParameters result;
     collect("", result);
     return result;
   }
-  Parameter& parameter_at(const std::string& name) const {
+  [[gnu::cold]] Parameter& parameter_at(const std::string& name) const {
     for (const auto& [known, parameter] : parameters()) {
       if (known == name) return *parameter;
     }
     detail::fail({"[", kind_, "] has no parameter '", name, "'."});
   }
-  void cast(DType dtype) {
+  [[gnu::cold]] void cast(DType dtype) {
     for (const auto& [name, parameter] : parameters()) parameter->cast(dtype);
     graphs_.clear();
   }
-  void to(const Device& device) {
+  [[gnu::cold]] void to(const Device& device) {
     for (const auto& [name, parameter] : parameters()) parameter->to(device);
   }
   // `.params` files of MXNet and Gluon, or `.safetensors` by the file's name; see files.h.
@@ -103,7 +104,7 @@ class Block {
   // A line a block: its output's shape and its parameters, for an input of this shape.
   std::string summary(const Shape& input);
   // What was compiled for the last call of a hybridized block.
-  std::string explain() const {
+  [[gnu::cold]] std::string explain() const {
     if (graphs_.empty()) detail::fail({"[", kind_, "] was not compiled yet; hybridize() and call it."});
     const char* text = nullptr;
     detail::check(LoomixGraphDescribe(graphs_.back().graph.get(), &text));
@@ -114,7 +115,8 @@ class Block {
   const std::vector<std::pair<std::string, std::shared_ptr<Block>>>& children() const { return children_; }
 
  protected:
-  Parameter& parameter(const std::string& name, const Shape& shape, const ParameterOptions& options = {}) {
+  [[gnu::cold]] Parameter& parameter(const std::string& name, const Shape& shape,
+                                     const ParameterOptions& options = {}) {
     parameters_.push_back(std::make_shared<Parameter>(name, shape, options));
     return *parameters_.back();
   }
@@ -151,6 +153,7 @@ class Block {
     for (const auto& [name, block] : children_) block->collect(prefix + name + ".", to);
   }
   Arrays run(const Arrays& inputs);
+  [[noreturn]] void fail_in_place(const Arrays& inputs, const Error& error) const;
   void add_to_summary(const Arrays& outputs) const;
   Arrays run_compiled(const Arrays& inputs);
   Graph trace(const Arrays& inputs);
@@ -198,8 +201,9 @@ struct Block::Within {
     set_place();
   }
   static void set_place() {
-    if (detail::Trace* trace = detail::current_trace()) trace->place = detail::place().path();
+    if (detail::Trace* trace = detail::current_trace()) name_place(*trace);
   }
+  [[gnu::cold]] static void name_place(detail::Trace& trace) { trace.place = detail::place().path(); }
   static const Block*& current() {
     thread_local const Block* block = nullptr;
     return block;
@@ -229,19 +233,23 @@ inline Arrays Block::call(const Arrays& inputs) {
   } catch (const BlockError&) {
     throw;
   } catch (const Error& error) {
-    const auto& blocks = detail::place().blocks;
-    std::string text = "[" + kind_ + "]";
-    if (blocks.size() > 1) text += " block '" + detail::place().path() + "' of the " + blocks[0].second;
-    text += blocks.size() > 1 ? ", with" : " with";
-    for (const Array& input : inputs) {
-      try {
-        text += " " + (input ? to_string(input.shape()) : std::string("an empty array"));
-      } catch (const Error&) {
-        text += " (an unknown shape)";
-      }
-    }
-    throw BlockError(text + ": " + error.what());
+    fail_in_place(inputs, error);
   }
+}
+
+[[gnu::cold]] inline void Block::fail_in_place(const Arrays& inputs, const Error& error) const {
+  const auto& blocks = detail::place().blocks;
+  std::string text = "[" + kind_ + "]";
+  if (blocks.size() > 1) text += " block '" + detail::place().path() + "' of the " + blocks[0].second;
+  text += blocks.size() > 1 ? ", with" : " with";
+  for (const Array& input : inputs) {
+    try {
+      text += " " + (input ? to_string(input.shape()) : std::string("an empty array"));
+    } catch (const Error&) {
+      text += " (an unknown shape)";
+    }
+  }
+  throw BlockError(text + ": " + error.what());
 }
 
 inline Arrays Block::run(const Arrays& inputs) {

@@ -41,7 +41,7 @@ struct DenseOptions {
 // y = activation(x W' + b).
 class Dense : public Block {
  public:
-  explicit Dense(int64_t units, const DenseOptions& options = {})
+  [[gnu::cold]] explicit Dense(int64_t units, const DenseOptions& options = {})
       : Block("Dense(" + std::to_string(units) + ")"), units_(units), options_(options) {}
   Array forward(const Array& x) override {
     detail::Call call("FullyConnected");
@@ -69,6 +69,7 @@ struct ConvOptions {
   const char* layout = nullptr;  // "NCHW", "NHWC", ...
   Shape output_padding = {};     // transposed convolutions
   Initializer weight_init = {};
+  const char* algorithm = nullptr;  // "direct", "gemm", "winograd", "fft"; else what is fastest
 };
 
 namespace detail {
@@ -84,6 +85,7 @@ class Conv : public Block {
     call.set("num_group", options_.groups, int64_t{1});
     if (transposed_) call.set("adj", for_axes(options_.output_padding, axes_, 0, "ConvTranspose"));
     if (options_.layout) call.set("layout", options_.layout);
+    if (options_.algorithm) call.set("algorithm", options_.algorithm);
     if (bias_) call.in((*bias_)());
     call.set("no_bias", !bias_);
     return activate(options_.activation, call.run());
@@ -164,7 +166,7 @@ struct PoolOptions {
 // Pools over as many axes as an image has: one size for all of them, or one each.
 class Pooling : public Block {
  public:
-  Pooling(const char* type, const Shape& pool, const PoolOptions& options = {})
+  [[gnu::cold]] Pooling(const char* type, const Shape& pool, const PoolOptions& options = {})
       : Block(std::string("Pooling(") + type + ")"), type_(type), pool_(pool), options_(options) {}
   Array forward(const Array& x) override {
     const int axes = static_cast<int>(pool_.ndim() > 1 ? pool_.ndim() : x.ndim() - 2);

@@ -28,13 +28,14 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
   ~Trace() { current_trace() = outer_; }
 
-  Array argument(int number, const Array& like) {
+  [[gnu::cold]] Array argument(int number, const Array& like) {
     return add({.name = "data" + std::to_string(number),
                 .argument = number,
                 .shape = like.shape(),
                 .type = static_cast<int32_t>(like.dtype())});
   }
-  Array parameter(Parameter& parameter, const std::string& name, const Shape& shape, DType type) {
+  [[gnu::cold]] Array parameter(Parameter& parameter, const std::string& name, const Shape& shape,
+                                DType type) {
     for (const Input& input : inputs_) {
       if (input.parameter == &parameter) return input.value;
     }
@@ -43,17 +44,17 @@ class Trace {
                 .shape = shape.empty() || shape.count() <= 0 ? Shape() : shape,
                 .type = static_cast<int32_t>(type)});
   }
-  Array constant(const Array& array) {
+  [[gnu::cold]] Array constant(const Array& array) {
     return add({.name = unique("constant"),
                 .constant = array,
                 .shape = array.shape(),
                 .type = static_cast<int32_t>(array.dtype())});
   }
 
-  std::string node_name(const char* op, const std::string& wanted) {
+  [[gnu::cold]] std::string node_name(const char* op, const std::string& wanted) {
     return unique(place + (place.empty() ? "" : ".") + (wanted.empty() ? op : wanted));
   }
-  Arrays outputs_of(LoomixSymbol symbol) {
+  [[gnu::cold]] Arrays outputs_of(LoomixSymbol symbol) {
     const Array whole = Array::traced(symbol, this);
     size_t count = 0;
     const char* const* names = nullptr;
@@ -69,7 +70,7 @@ class Trace {
   }
 
   // What a value's shape is for the arguments that the graph is traced with; the graph is for these alone then.
-  Shape shape_of(const Array& value) {
+  [[gnu::cold]] Shape shape_of(const Array& value) {
     reads_shapes = true;
     const LoomixInferredShapes found = infer(value.symbol());
     const LoomixShape shape = found.outputs > 0 ? found.output_shapes[0] : LoomixShape{-1, {}};
@@ -80,7 +81,7 @@ class Trace {
     }
     return result;
   }
-  DType dtype_of(const Array& value) const {
+  [[gnu::cold]] DType dtype_of(const Array& value) const {
     std::vector<const char*> names;
     std::vector<int32_t> types;
     for (const Input* input : inputs_of(value.symbol())) {
@@ -93,7 +94,7 @@ class Trace {
       throw Error("[Array] the type of a value of the traced graph is not known.");
     return static_cast<DType>(found.output_types[0]);
   }
-  LoomixInferredShapes infer(LoomixSymbol symbol) const {
+  [[gnu::cold]] LoomixInferredShapes infer(LoomixSymbol symbol) const {
     std::vector<const char*> names;
     std::vector<LoomixShape> shapes;
     for (const Input* input : inputs_of(symbol)) {
@@ -106,7 +107,7 @@ class Trace {
     return found;
   }
   // Those that a value depends on, in the order of LoomixSymbolList's "inputs".
-  std::vector<const Input*> inputs_of(LoomixSymbol symbol) const {
+  [[gnu::cold]] std::vector<const Input*> inputs_of(LoomixSymbol symbol) const {
     std::vector<const Input*> result;
     size_t count = 0;
     const char* const* names = nullptr;
@@ -125,14 +126,14 @@ class Trace {
   bool reads_mode = false;    // or on whether it is for training
 
  private:
-  Array add(Input input) {
+  [[gnu::cold]] Array add(Input input) {
     LoomixSymbol made = nullptr;
     check(LoomixSymbolVariable(input.name.c_str(), nullptr, &made));
     input.value = Array::traced(made, this);
     inputs_.push_back(std::move(input));
     return inputs_.back().value;
   }
-  std::string unique(const std::string& name) {
+  [[gnu::cold]] std::string unique(const std::string& name) {
     for (auto& [known, times] : names_) {
       if (known == name) return unique(name + "_" + std::to_string(times++));
     }

@@ -190,28 +190,39 @@ class Trainer {
     good_steps_ = 0;
     scale_ = 0;
   }
-  template <class Use>
-  void with_pairs(double scale, const Use& use) const {
+  // The settings as C takes them, with the scale of gradients.
+  struct Pairs {
+    std::string factor;
     std::vector<const char*> names, values;
-    const std::string factor = detail::text(scale);
+    LoomixPairs view() {
+      values.back() = factor.c_str();
+      return {names.size(), names.data(), values.data()};
+    }
+  };
+  [[gnu::cold]] Pairs pairs(double scale) const {
+    Pairs result{detail::text(scale), {}, {}};
     for (const Setting& setting : settings_) {
       if (setting.name == "rescale_grad") continue;
-      names.push_back(setting.name.c_str());
-      values.push_back(setting.value.c_str());
+      result.names.push_back(setting.name.c_str());
+      result.values.push_back(setting.value.c_str());
     }
-    names.push_back("rescale_grad");
-    values.push_back(factor.c_str());
-    const LoomixPairs pairs{names.size(), names.data(), values.data()};
-    use(&pairs);
+    result.names.push_back("rescale_grad");
+    result.values.push_back(nullptr);  // view() says where it is
+    return result;
   }
   void configure(int64_t samples) {
-    if (scale_ == samples) return;
-    with_pairs(rescale_ / (static_cast<double>(samples) * loss_scale_), [&](const LoomixPairs* pairs) {
-      if (optimizer_) return detail::check(LoomixOptimizerConfigure(optimizer_.get(), pairs));
+    if (scale_ != samples) configure_anew(samples);
+  }
+  [[gnu::cold]] void configure_anew(int64_t samples) {
+    Pairs settings = pairs(rescale_ / (static_cast<double>(samples) * loss_scale_));
+    const LoomixPairs view = settings.view();
+    if (optimizer_) {
+      detail::check(LoomixOptimizerConfigure(optimizer_.get(), &view));
+    } else {
       LoomixOptimizer made = nullptr;
-      detail::check(LoomixOptimizerCreate(name_.c_str(), pairs, &made));
+      detail::check(LoomixOptimizerCreate(name_.c_str(), &view, &made));
       optimizer_ = detail::Handle<LoomixOptimizer>(made);
-    });
+    }
     scale_ = samples;
   }
   [[gnu::cold]] void open_store(const TrainerOptions& options) {
@@ -245,9 +256,9 @@ class Trainer {
           {"[Trainer] with dist_async the servers update, so all steps have the same number of samples: ",
            scale_on_store_, ", and not ", batch_size, "."});
     if (rank_ == 0) {
-      with_pairs(rescale_ / static_cast<double>(batch_size), [&](const LoomixPairs* pairs) {
-        detail::check(LoomixStoreSetOptimizer(store_.get(), name_.c_str(), pairs));
-      });
+      Pairs settings = pairs(rescale_ / static_cast<double>(batch_size));
+      const LoomixPairs view = settings.view();
+      detail::check(LoomixStoreSetOptimizer(store_.get(), name_.c_str(), &view));
     }
     detail::check(LoomixStoreBarrier(store_.get()));
     scale_on_store_ = batch_size;
