@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes quantized.npz: MXNet 1.9.1's operators of 8 bits on random data. Run by MXNet's own Python."""
+"""Writes quantized.npz: MXNet 1.9.1's operators of 8 bits on random data. Run by MXNet's own Python.
 
+python make_quantized.py [SEED FILE]"""
+
+import sys
 from pathlib import Path
 
 import mxnet as mx
 import numpy as np
 
-random = np.random.RandomState(5)
+seed, path = sys.argv[1:] or (5, Path(__file__).with_name("quantized.npz"))
+random = np.random.RandomState(int(seed))
 C, ends = mx.nd.contrib, (-1.3, 2.1, -0.4, 0.5, -0.9, 0.8)
 
 
@@ -101,4 +105,4 @@ for name, (operator, inputs, attrs) in CASES.items():
     saved[f"{name}:attrs"] = np.array(repr((operator, attrs)))
     saved.update({f"{name}:in{i}": x for i, x in enumerate(inputs)})
     saved.update({f"{name}:out{i}": x.asnumpy() for i, x in enumerate(outputs)})
-np.savez_compressed(Path(__file__).with_name("quantized.npz"), **saved)
+np.savez_compressed(path, **saved)

@@ -81,12 +81,87 @@ def product(x, weight, bias, low, high, weight_low, weight_high, bias_low, bias_
     return [sums, -reach, reach]
 
 
+def windows(x, kernel, stride, pad, beyond):
+    """What each place of a kernel reads, (images, channels, height, width, kernel's numbers)."""
+    (kh, kw), (sh, sw), (ph, pw) = kernel, stride, pad
+    wide = np.pad(x.astype(int), [(0, 0), (0, 0), (ph, ph), (pw, pw)], constant_values=beyond)
+    seen = np.lib.stride_tricks.sliding_window_view(wide, kernel, axis=(2, 3))[:, :, ::sh, ::sw]
+    return seen.reshape(*seen.shape[:4], kh * kw)
+
+
+def pooling(x, low, high, kernel, stride, pad, pool_type):
+    seen = windows(x, kernel, stride, pad, -128 if pool_type == "max" else 0)
+    made = seen.max(-1) if pool_type == "max" else np.rint(seen.mean(-1))
+    return [made.astype(x.dtype), low, high]
+
+
+def convolution(x, weight, bias, *ends, kernel, stride, pad, num_filter, num_group):
+    """Sums of filters with a range each are brought to the largest step, as the bias is."""
+    own = step(*ends[:2], x.dtype) * step(*ends[2:4], "int8") * np.ones(num_filter)
+    shift = np.rint(bias * step(*ends[4:], "int8") / own.max())
+    seen = windows(x, kernel, stride, pad, 0)
+    channels, filters = x.shape[1] // num_group, num_filter // num_group
+    sums = [
+        np.einsum(
+            "nchwk,fck->nfhw",
+            seen[:, group * channels : (group + 1) * channels],
+            weight.reshape(num_filter, channels, -1)[group * filters : (group + 1) * filters].astype(int),
+        )
+        for group in range(num_group)
+    ]
+    reach = np.float32([own.max() * MOST["int32"]])
+    brought = np.concatenate(sums, 1) * (own / own.max())[:, None, None] + shift[:, None, None]
+    return [np.rint(brought), -reach, reach]
+
+
+def multiply(
+    a, b, a_low, a_high, b_low, b_high, enable_float_output=False, min_calib_range=None, max_calib_range=None
+):
+    own = step(a_low, a_high, "int8") * step(b_low, b_high, "int8")
+    whole = a.astype(int) * b
+    if enable_float_output:
+        return whole * own
+    if min_calib_range is None:
+        reach = np.float32(own * MOST["int32"])
+        return [whole, -reach, reach]
+    low, high = np.float32([min_calib_range]), np.float32([max_calib_range])
+    return [rounded(whole * own / step(low, high, "int8"), 1, "int8"), low, high]
+
+
+def embedding(rows, weight, low, high, input_dim, output_dim):
+    return [weight[np.clip(rows.astype(int), 0, input_dim - 1)], low, high]
+
+
+def normalised(x, gamma, beta, mean, var, low, high, eps, fix_gamma, min_calib_range, max_calib_range):
+    scale = (1 if fix_gamma else gamma) / np.sqrt(var + eps)
+    real = x * step(low, high, x.dtype) * scale[:, None, None] + (beta - mean * scale)[:, None, None]
+    ends = np.float32([min_calib_range]), np.float32([max_calib_range])
+    return [rounded(real / step(*ends, "int8"), 1, "int8"), *ends]
+
+
+def quantize_asym(x, min_calib_range, max_calib_range):
+    scale = np.float32(255 / (max_calib_range - min_calib_range))
+    shift = np.float32(255 - max_calib_range * scale)
+    return [rounded(x * scale + shift, 1, "uint8"), np.float32([scale]), np.float32([shift])]
+
+
 def ranges(*ends):
     """Whole numbers that fill their type, and these ranges."""
 
     def prepare(*inputs):
         arrays = len(inputs) - len(ends)
         return [*inputs[:arrays], *(np.array(end, FLOAT).reshape(-1) for end in ends)]
+
+    return prepare
+
+
+def positive(at, *ends):
+    """The same, with an input that is above zero."""
+
+    def prepare(*inputs):
+        made = ranges(*ends)(*inputs)
+        made[at] = np.abs(made[at]) + 0.5
+        return made
 
     return prepare
 
@@ -99,7 +174,8 @@ def case(op, shapes, reference, ends=(), attrs=None, dtype="int8", gives=(), **m
     types = dict.fromkeys(range(count, len(shapes)), FLOAT) | more.get("types", {})
     return Case(
         f"contrib.{op}", shapes, reference, attrs or {}, low=low, high=high, dtypes=(dtype,), grad=(),
-        prepare=ranges(*ends), types=types, gives=gives or (dtype, FLOAT, FLOAT),
+        prepare=more.get("prepare", ranges(*ends)), types=types, gives=gives or (dtype, FLOAT, FLOAT),
+        states=more.get("states", ()),
     )  # fmt: skip
 
 
@@ -107,6 +183,7 @@ IMAGE, BYTES = (2, 3, 4, 5), ("int8", "uint8")
 CALIBRATED = {"min_calib_range": -0.5, "max_calib_range": 1.5}
 WHOLE = {kind: (kind, FLOAT, FLOAT) for kind in (*BYTES, "int32")}
 EACH = (-1, -0.1, -0.02), (0.5, 0.2, 0.01)  # ranges of three rows
+SIX = EACH[0] * 2, EACH[1] * 2
 
 CASES = [
     case("quantize", [(3, 5)], quantize, EACH, {"out_type": "int8"}, FLOAT, WHOLE["int8"]),
@@ -116,7 +193,19 @@ CASES = [
         "requantize", [IMAGE], requantize, (-4, 4), {"out_type": "int8", **CALIBRATED}, "int32", WHOLE["int8"]
     ),
     case("quantized_elemwise_add", [IMAGE, IMAGE], add, (-1, 2, -3, 1), CALIBRATED),
-]
+    case("quantized_elemwise_mul", [IMAGE, IMAGE], multiply, (-1, 2, -3, 1), gives=WHOLE["int32"]),
+    case("quantized_elemwise_mul", [IMAGE, IMAGE], multiply, (-1, 2, -3, 1), CALIBRATED),
+    case("quantized_elemwise_mul", [IMAGE, IMAGE], multiply, (-1, 2, -3, 1), {"enable_float_output": True},
+         gives=(FLOAT,)),
+    case("quantized_embedding", [(2, 5), (6, 4)], embedding, (-1, 2), {"input_dim": 6, "output_dim": 4},
+         types={0: FLOAT}),
+    case("quantize_asym", [(3, 5)], quantize_asym, (), CALIBRATED, FLOAT, WHOLE["uint8"]),
+    case(
+        "quantized_batch_norm", [IMAGE, (3,), (3,), (3,), (3,)], normalised, (-1, 2),
+        {"eps": 0.01, "fix_gamma": False, "min_calib_range": -250.0, "max_calib_range": 200.0},
+        types=dict.fromkeys(range(1, 5), FLOAT), prepare=positive(4, -1, 2), states=(3, 4),
+    ),
+]  # fmt: skip
 for kind in BYTES:
     CASES += [
         case("quantize", [IMAGE], quantize, (-1.5, 1), {"out_type": kind}, FLOAT, WHOLE[kind]),
@@ -138,4 +227,15 @@ for kind in BYTES:
         case("quantized_fully_connected", [(2, 9), (3, 9), (3,)], product, (-1, 2, *weight, *bias), {"num_hidden": 3},
              kind, WHOLE["int32"], types={1: "int8", 2: "int8"})
         for weight, bias in (((-1, 0.5), (-0.1, 0.3)), (EACH, EACH))
+    ]  # fmt: skip
+    CASES += [
+        case("quantized_pooling", [(2, 3, 6, 5)], pooling, (-1, 2),
+             {"kernel": (3, 2), "stride": (2, 1), "pad": (1, 0), "pool_type": pool}, kind)
+        for pool in ("max", "avg")
+    ]  # fmt: skip
+    CASES += [
+        case("quantized_conv", [(2, 4, 6, 5), (6, 4 // groups, 3, 2), (6,)], convolution, (-1, 2, *weight, *bias),
+             {"kernel": (3, 2), "stride": (2, 1), "pad": (1, 1), "num_filter": 6, "num_group": groups},
+             kind, WHOLE["int32"], types={1: "int8", 2: "int8"})
+        for groups, weight, bias in ((1, (-1, 0.5), (-0.1, 0.3)), (2, SIX, SIX))
     ]  # fmt: skip
