@@ -5,6 +5,7 @@
 
 #include "base/cpu_level.h"
 #include "base/settings.h"
+#include "ops/generated_code.h"
 
 namespace loomix::ops::onednn {
 namespace {
@@ -109,3 +110,15 @@ void Binding::deliver(void* data, const void* buffer) {
 }
 
 }  // namespace loomix::ops::onednn
+
+namespace loomix::ops {
+
+// oneDNN keeps the last 1024 primitives, whoever used them.
+void release_generated_code() {
+  if (!onednn::is_on()) return;
+  const int capacity = dnnl::get_primitive_cache_capacity();
+  dnnl::set_primitive_cache_capacity(0);
+  dnnl::set_primitive_cache_capacity(capacity);
+}
+
+}  // namespace loomix::ops

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/device/device_runtime.h"
+#include "ops/generated_code.h"
 #include "symbol/executor/from_settings.h"
 
 namespace loomix::c {
@@ -35,6 +36,7 @@ Runtime& runtime() {
 }
 
 void release_unused() {
+  ops::release_generated_code();
   for (engine::MemoryPool* pool : runtime().engine().device(Device::cpu()).pools()) pool->release_cached();
 #ifdef __GLIBC__
   ::malloc_trim(0);

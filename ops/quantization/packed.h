@@ -79,8 +79,8 @@ struct PackedClosing {
   double added_scale = 0;
 };
 struct PackedForm {
-  const char *op, *prepare;  // of the same attributes; the second brings the weight into the kernel's form
-  Ref<const AttrsBase> attrs;
+  const char *op, *prepare;  // the second brings the weight into the kernel's form
+  Ref<const AttrsBase> attrs, prepare_attrs;
   int64_t filters;
 };
 // Of an operator whose role is `product`, on data of this shape; none: it cannot run exactly, or not faster.

@@ -80,7 +80,9 @@ PackedProductParams packed_params(const AttrsBase& attrs, const Shape& data, DTy
 
 PackedForm packed_form(PackedProductParams p) {
   const int64_t filters = p.num_filter;
-  return {p.dense ? kPackedDense : kPackedConvolution, kPackedWeight, make_attrs(std::move(p)), filters};
+  const char* const op = p.dense ? kPackedDense : kPackedConvolution;
+  const Ref<const AttrsBase> attrs = make_attrs(std::move(p));
+  return {op, kPackedWeight, attrs, attrs, filters};
 }
 
 void add_packed_products(OpTable& table) {

@@ -340,7 +340,7 @@ class Packer final : public WholeRewriter {
     const ops::PackedScaleParams factors{form->filters, at(from)->step(), step, no_bias};
     const ValueRef scale = add("_packed_scale", factors, of_scale);
     const ValueRef weight = plain(inputs[1]);
-    const ValueRef prepared{result_.add_op(table_.at(form->prepare), form->attrs, {&weight, 1}), 0};
+    const ValueRef prepared{result_.add_op(table_.at(form->prepare), form->prepare_attrs, {&weight, 1}), 0};
     result_[scale.node].held = result_[prepared.node].held = true;
     std::vector<ValueRef> read{packed(from), prepared, scale, {scale.node, 1}};
     if (added) read.push_back(packed(*added));

@@ -4,6 +4,7 @@
 With SINGLE_FILE_COMMAND, such as "qemu-aarch64 build/single_file/aarch64", networks run by tests/compat/run_model.cc
 instead of the library that SINGLE_FILE_LIBRARY names."""
 
+import ctypes
 import os
 import shlex
 import shutil
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 import test_quantized_prediction as networks
 from loomix.contrib import quantization
-from test_single_file import LIBRARY, ROOT, Predictor, library, params_of  # noqa: F401
+from test_single_file import LIBRARY, ROOT, Predictor, library, numbers, params_of, texts  # noqa: F401
 
 pytestmark = pytest.mark.source
 COMMAND = shlex.split(os.environ.get("SINGLE_FILE_COMMAND", ""))
@@ -175,3 +176,46 @@ def test_ranges_found_in_each_run(predict):
     params = {f"arg:{name}": value.asnumpy() for name, value in args.items()}
     got = predict(sym, params, {"data": np.ones((1, 3, 5, 5), "float32")})
     assert got.max() == pytest.approx(27, rel=0.02)
+
+
+def test_other_sizes_share_weights(library):  # noqa: F811
+    """Originals of weights are let go, so another size of image must find them in their kernels' form."""
+    sym, args = networks.quantized(lambda data: networks.conv(networks.grouped(data), 8, "last"), 1, "auto")
+    data = args.pop("data").asnumpy()
+    params = {f"arg:{name}": value.asnumpy() for name, value in args.items()}
+    predictor = Predictor(library, sym.tojson(), params_of(params), {"data": data})
+    other = np.concatenate([data, data])[:, :, :16, :15].copy()
+    handle = ctypes.c_void_p()
+    sizes = (ctypes.c_uint32 * 4)(*other.shape)
+    predictor.check(
+        library.MXPredReshape(
+            1, texts(["data"]), numbers([0, 4]), sizes, predictor.handle, ctypes.byref(handle)
+        )
+    )
+    predictor.check(library.MXPredFree(predictor.handle))
+    predictor.handle = handle
+    predictor.predict({"data": other})
+    executor = sym.bind(mx.cpu(), {**args, "data": mx.nd.array(other)}, grad_req="null")
+    want = executor.forward(is_train=False)[0].asnumpy()
+    assert np.sqrt(np.square(predictor.output() - want).mean()) < 0.012 * np.abs(want).max()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_weights_are_held_once(library):  # noqa: F811
+    """In their kernel's form; what the file holds is let go."""
+
+    def megabytes():
+        text = Path("/proc/self/status").read_text()
+        return int(text.split("RssAnon:")[1].split()[0]) / 1024
+
+    data = mx.nd.ones((1, 4096))
+    args = {"fc_weight": mx.nd.random.normal(shape=(8192, 4096)), "fc_bias": mx.nd.zeros(8192)}
+    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8192, name="fc")
+    sym, args, _ = quantization.quantize_model(
+        sym, args, {}, calib_mode="naive", calib_data=[data], quantize_mode="full"
+    )
+    params, json = params_of({f"arg:{name}": value.asnumpy() for name, value in args.items()}), sym.tojson()
+    before = megabytes()
+    predictor = Predictor(library, json, params, {"data": data.asnumpy()})
+    predictor.predict({"data": data.asnumpy()})
+    assert megabytes() - before < 1.3 * 32

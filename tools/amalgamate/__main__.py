@@ -132,8 +132,6 @@ CHANGES = {
         (r"  table\.add<ControlGradientParams>.*?\.hidden\(\);\n", ""),
         (r"  table\.async_kernel<ControlGradientParams.*?;\n", ""),
     ],
-    # There are no pools, so memory that nobody uses went back already.
-    "bindings/c/predict.cc": [(r"  release_unused\(\);\n", "")],
     "ops/table.cc": [
         (r"  require\(!op\.doc\.empty\(\).*?;\n", ""),
         (r"  if \(op\.gradient\) \{.*?\n  \}\n", ""),

@@ -137,3 +137,8 @@ struct Iota {
 inline Iota iota(int first, int last) { return {first, last}; }
 }  // namespace std::views
 #endif
+
+// Not of the standard library, so no header of it has this.
+#if defined(__GLIBC__)
+extern "C" int malloc_trim(std::size_t) noexcept;
+#endif

@@ -25,6 +25,8 @@ class NDArray {
   int64_t bytes() const { return size() * size_of(dtype_); }
   Storage& storage() const { return *storage_; }
   TensorView view() const { return {storage_->data(), dtype_, shape_}; }
+  // Leaves shape and type; others that share the elements keep them.
+  void let_go() { storage_ = make_ref<Storage>(); }
 
  private:
   Ref<Storage> storage_;

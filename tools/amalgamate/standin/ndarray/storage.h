@@ -24,6 +24,7 @@ class Memory {
   static constexpr size_t kAlignment = 64;
   explicit Memory(size_t bytes = 0)
       : bytes_(static_cast<std::byte*>(::operator new(bytes + kAlignment, std::align_val_t(kAlignment)))) {}
+  explicit Memory(std::nullptr_t) {}
   std::byte* data() const { return bytes_.get(); }
 
  private:
@@ -36,6 +37,7 @@ class Memory {
 // Memory of one array, which copies share. Of a sparse one: the stored values and where they belong.
 class Storage final : public RefCounted {
  public:
+  Storage() : memory_(nullptr) {}
   Storage(engine::Engine&, int64_t bytes) : memory_(static_cast<size_t>(bytes)) {}
   Storage(engine::Engine&, StorageType stype, Device) : stype_(stype) {}
   StorageType stype() const { return stype_; }

@@ -50,17 +50,46 @@ void settle_shapes(Graph& graph, const Inference& known) {
   }
 }
 
-// The graph's outputs, computed once for all predictors of the model.
-std::vector<NDArray> constants_of(const Graph& held, std::span<const TensorView> variables,
-                                  SharedValues& shared) {
-  if (held.outputs.empty()) return {};
-  std::string key = dump(held);
-  for (const TensorView& view : variables)
+// Output i of the graph, computed once for all predictors of the model.
+template <class ViewsOf>
+NDArray constant_of(const Graph& held, size_t i, ViewsOf&& views_of, SharedValues& shared) {
+  Graph one = held;
+  one.outputs = {held.outputs[i]};
+  one = prune(one);
+  const std::vector<TensorView> views = views_of(one);
+  std::string key = dump(one);
+  for (const TensorView& view : views)
     key += fmt::format("{} {}\n", name_of(view.dtype), view.shape.to_string());
   const std::lock_guard lock(shared.mutex);
   auto& values = shared.values[key];
-  if (values.empty()) values = run_once(engine(), held, variables);
-  return values;
+  if (!values.empty()) return values[0];
+  for (const TensorView& view : views)
+    LOOMIX_CHECK(
+        view.data || view.size() == 0, StateError,
+        "[MXPredReshape] a weight was let go whose other form these inputs need; make a predictor anew.");
+  values = run_once(engine(), one, views);
+  return values[0];
+}
+
+// Variables that only products of 8 bits read, which have them in another form.
+std::set<std::string> packed_weights(const Graph& held, const Graph& rest) {
+  std::set<std::string> packed;
+  for (const bool take : {true, false}) {
+    for (NodeId id = 0; id < held.size(); ++id) {
+      for (const ValueRef& input : held.inputs(id)) {
+        const Node& from = held[input.node];
+        if (!from.is_variable() || (held.op_name(id) == ops::kPackedWeight) != take) continue;
+        if (take) packed.insert(from.info->name);
+        else packed.erase(from.info->name);
+      }
+    }
+  }
+  for (const Graph* graph : {&held, &rest})
+    for (const ValueRef& output : graph->outputs)
+      if ((*graph)[output.node].is_variable()) packed.erase((*graph)[output.node].info->name);
+  for (NodeId id = 0; id < rest.size(); ++id)
+    if (rest[id].is_variable()) packed.erase(rest[id].info->name);
+  return packed;
 }
 
 }  // namespace
@@ -136,8 +165,9 @@ BoundNetwork::BoundNetwork(const Symbol& symbol, const NetworkArrays& arrays, co
   }
   mark_constants(graph, is_weight);
   const HeldApart apart = take_held_apart(graph);
-  const std::vector<NDArray> values = constants_of(apart.held, views_of(apart.held), *shared);
-  for (size_t i = 0; i < values.size(); ++i) computed.emplace(apart.variables[i].get(), values[i]);
+  for (size_t i = 0; i < apart.variables.size(); ++i)
+    computed.emplace(apart.variables[i].get(), constant_of(apart.held, i, views_of, *shared));
+  packed_ = packed_weights(apart.held, apart.rest);
 
   graph =
       close_convolutions(apart.rest, infer_all(apart.rest, views_of(apart.rest)), engine().context().cores);
@@ -151,6 +181,12 @@ BoundNetwork::BoundNetwork(const Symbol& symbol, const NetworkArrays& arrays, co
     if (!changing.contains(program_->variable(i)->name)) program_->pack(i, *shared);
   }
   program_->plan();
+}
+
+void BoundNetwork::settle(const Symbol&, Weights& weights) {
+  for (const std::string& name : packed_) {
+    if (const auto found = weights.find(name); found != weights.end()) found->second.let_go();
+  }
 }
 
 void BoundNetwork::read_output(size_t i, void* data) const {

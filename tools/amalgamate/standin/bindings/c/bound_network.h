@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ struct NetworkArrays {
 class BoundNetwork {
  public:
   BoundNetwork(const Symbol& symbol, const NetworkArrays& arrays, const Ref<SharedValues>& shared);
-  void settle(const Symbol&, Weights&) const {}  // weights were copied when they were read
+  // Lets go what nothing reads any more: weights of 8 bits in their kernels' form. Their shapes and types stay.
+  void settle(const Symbol& symbol, Weights& weights);
 
   void run() { program_->run(); }
   size_t num_outputs() const { return num_outputs_; }
@@ -46,7 +48,8 @@ class BoundNetwork {
 
  private:
   std::optional<Program> program_;
-  std::vector<NDArray> held_;  // what the program's variables are
+  std::vector<NDArray> held_;     // what the program's variables are
+  std::set<std::string> packed_;  // weights that only products of 8 bits read
   size_t num_outputs_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "older_library.h"
 #include "symbol/control_flow/control_flow.h"
 
 namespace loomix::c {
@@ -21,6 +22,12 @@ const ops::OpTable& table() {
     return all;
   }();
   return made;
+}
+
+void release_unused() {
+#if defined(__GLIBC__)
+  ::malloc_trim(0);
+#endif
 }
 
 }  // namespace loomix::c

@@ -264,7 +264,19 @@ std::optional<PackedForm> packed_product(const AttrsBase& attrs, const Shape& da
   if (data.size() == 0) return {};
   Params p = packed_params(attrs, data, data_type, closing);
   p.weight_size = WholeForm(p).bytes();
-  return packed_form(std::move(p));
+  // A weight's form is that of all images, so that predictors for other sizes find it.
+  Params of_weight = packed_params(attrs, data, data_type, {});
+  of_weight.weight_size = p.weight_size;
+  if (!p.dense) {
+    const ConvGeometry g(p, p.image);
+    of_weight.image = {1, data[1], g.reach(1), g.reach(2)};
+    of_weight.stride = of_weight.pad = Shape();
+  } else {
+    of_weight.image = {1, p.image[1], p.image[2], p.image[3]};
+  }
+  PackedForm form = packed_form(std::move(p));
+  form.prepare_attrs = make_attrs(std::move(of_weight));
+  return form;
 }
 
 void register_packed_products(OpTable& table) {
