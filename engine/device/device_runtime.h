@@ -19,6 +19,9 @@ namespace loomix::engine {
 class RecordedWork : public RefCounted {
  public:
   virtual void launch() = 0;  // on the queue that recorded it, by the worker that issues to it
+  // Takes what `issue` puts on the queue in its place, for launches from now on; the same conditions as for record_work(). It is
+  // cheaper where the works are the same with other parameters. False if they cannot be recorded: then this must not be launched again.
+  virtual bool renew(const std::function<void()>& issue) = 0;
 };
 
 // An ordered queue of work on a device (a CUDA stream). Calls come from the one worker that issues to it.

@@ -183,8 +183,26 @@ void multi_lars_cuda(const MultiLarsParams& p, const KernelArgs& args) {
 }
 
 __global__ void start_flag(bool init, float* flag) { *flag = init || *flag != 0 ? 1 : 0; }
-__global__ void clear_unless_finite(int64_t count, AnyArray x, float* flag) {
-  for (const int64_t i : own_items(count)) {
+
+// Many arrays in one launch; each has a run of blocks.
+constexpr int kFiniteItems = 120;
+struct FiniteTable {
+  AnyArray array[kFiniteItems];
+  int64_t count[kFiniteItems];
+  int first_block[kFiniteItems + 1];
+  int items;
+};
+static_assert(sizeof(FiniteTable) <= 4000);  // kernels take 4 KB of parameters
+
+__global__ void clear_unless_finite(FiniteTable table, float* flag) {
+  const int block = static_cast<int>(blockIdx.x);
+  int number = 0;
+  while (number + 1 < table.items && table.first_block[number + 1] <= block) ++number;
+  const AnyArray& x = table.array[number];
+  const int blocks = table.first_block[number + 1] - table.first_block[number];
+  const int64_t step = static_cast<int64_t>(blocks) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(block - table.first_block[number]) * blockDim.x + threadIdx.x;
+       i < table.count[number]; i += step) {
     const double item = x[i];
     if (!(item - item == 0)) *flag = 0;  // all that write write the same
   }
@@ -194,10 +212,24 @@ template <class P>
 void all_finite_cuda(const P& p, const KernelArgs& args) {
   float* const out = args.out[0].mutable_as<float>();
   launch(start_flag, Grid{}, stream_of(args), p.init_output, out);
+  alignas(FiniteTable) std::byte memory[sizeof(FiniteTable)] = {};
+  FiniteTable& table = *reinterpret_cast<FiniteTable*>(memory);
+  const auto flush = [&] {
+    if (table.items == 0) return;
+    const Grid grid{static_cast<unsigned>(table.first_block[table.items]), kUpdateThreads};
+    launch(clear_unless_finite, grid, stream_of(args), table, out);
+    table.items = 0;
+  };
   for (const TensorView& x : args.in) {
-    if (x.size() > 0)
-      launch(clear_unless_finite, grid_for(x.size()), stream_of(args), x.size(), AnyArray(x), out);
+    if (x.size() == 0) continue;
+    if (table.items == kFiniteItems) flush();
+    const int i = table.items++;
+    table.array[i] = AnyArray(x);
+    table.count[i] = x.size();
+    const int64_t blocks = std::clamp<int64_t>(ceil_divide(x.size(), kUpdatesABlock), 1, 1 << 12);
+    table.first_block[i + 1] = table.first_block[i] + static_cast<int>(blocks);
   }
+  flush();
 }
 
 void reset_arrays_cuda(const KernelArgs& args) {

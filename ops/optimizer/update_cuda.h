@@ -5,6 +5,7 @@
 
 #include "ops/cuda/arrays.h"
 #include "ops/cuda/stream.h"
+#include "ops/optimizer/step_factor.h"
 #include "ops/optimizer/update_rules.h"
 
 // Update rules on devices: one launch for many weights, whose arrays stand in a table that is a parameter of the kernel.
@@ -53,10 +54,11 @@ struct NumberArray {
   }
 };
 
-// Scalars that arrays hold: rates and decays of weights, and a scale of gradients. A scale that is not finite, or zero, skips
-// the step.
+// Scalars that lie on the device: rates and decays of weights, a scale of gradients, and a factor of that. A scale that is not
+// finite, or zero, skips the step.
 struct UpdateScalars {
   AnyArray rates, decays, scale;
+  const float* factor = ops::StepFactor::current();
   UpdateScalars() : rates(TensorView()), decays(TensorView()), scale(TensorView()) {}
 };
 
@@ -113,6 +115,11 @@ __global__ void update_weights(UpdateTable<Rule, A, kItems> table, UpdateScalars
       rule.rescale.scale = static_cast<A>(scale);
       skips = scale == 0 || !(scale - scale == 0);
     }
+  }
+  if (scalars.factor != nullptr) {
+    const float factor = *scalars.factor;
+    if constexpr (requires { rule.rescale.scale; }) rule.rescale.scale *= static_cast<A>(factor);
+    skips = skips || factor == 0 || !(factor - factor == 0);
   }
   const int blocks = table.first_block[number + 1] - table.first_block[number];
   const int64_t step = static_cast<int64_t>(blocks) * blockDim.x;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/device/device_runtime.h"
+#include "ops/optimizer/step_factor.h"
 
 namespace loomix {
 namespace {
@@ -38,25 +39,46 @@ Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<
   }
   bulk->find_stretches();
   bulk->cost_ns_ = static_cast<uint32_t>(std::min<double>(cost, std::numeric_limits<uint32_t>::max()));
-  const auto order = [](const engine::Tag& tag) { return std::pair(tag.var, tag.access); };
-  std::ranges::sort(bulk->tags_, std::less(), order);
-  const auto repeated = std::ranges::unique(bulk->tags_, std::equal_to(), order);
-  bulk->tags_.erase(repeated.begin(), repeated.end());
+  bulk->sort_tags();
   return bulk;
 }
 
+Ref<Bulk> Bulk::make_updates(engine::Engine& engine, std::vector<Part> parts, const Bulk* before,
+                             const NDArray& factor) {
+  Ref<Bulk> bulk = make(engine, std::move(parts), {});
+  if (!factor.is_none()) {
+    bulk->factor_ = factor;
+    bulk->tags_.push_back({&factor.var(), engine::Access::read});
+    bulk->sort_tags();
+  }
+  if (before == nullptr) return bulk;
+  bulk->recorded_ = before->recorded_;
+  bulk->version_ = before->version_ + 1;
+  return bulk;
+}
+
+void Bulk::sort_tags() {
+  const auto order = [](const engine::Tag& tag) { return std::pair(tag.var, tag.access); };
+  std::ranges::sort(tags_, std::less(), order);
+  const auto repeated = std::ranges::unique(tags_, std::equal_to(), order);
+  tags_.erase(repeated.begin(), repeated.end());
+}
+
 void Bulk::find_stretches() {
+  recorded_ = make_ref<Recorded>();
+  std::vector<Stretch>& stretches = recorded_->stretches;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const bool same = parts_[i].call->issues_the_same();
-    if (stretches_.empty() || stretches_.back().same != same) stretches_.push_back({i, i, same});
-    stretches_.back().end = i + 1;
+    if (stretches.empty() || stretches.back().same != same) stretches.push_back({i, i, same});
+    stretches.back().end = i + 1;
   }
 }
 
 void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random) {
-  const bool together = runs_ >= kRunsBefore && task.may_run_together();
-  runs_ += runs_ < kRunsBefore ? 1 : 0;
-  for (Stretch& stretch : stretches_) {
+  const ops::StepFactor factor(factor_.is_none() ? nullptr : factor_.view().as<float>());
+  const bool together = recorded_->runs >= kRunsBefore && task.may_run_together();
+  recorded_->runs += recorded_->runs < kRunsBefore ? 1 : 0;
+  for (Stretch& stretch : recorded_->stretches) {
     if (!together || !launch(stretch, context, task))
       run_parts(stretch.first, stretch.end, context, task, random);
   }
@@ -64,8 +86,14 @@ void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::Random
 
 void Bulk::run_parts(size_t first, size_t end, engine::RunContext& context, engine::TaskParts& task,
                      ops::RandomStream random) const {
+  std::vector<engine::Tag> with_factor;
   for (const Prepared& part : std::span(parts_).subspan(first, end - first)) {
-    const std::span<const engine::Tag> tags = part.call->tags();
+    std::span<const engine::Tag> tags = part.call->tags();
+    if (!factor_.is_none()) {
+      with_factor.assign(tags.begin(), tags.end());
+      with_factor.push_back({&factor_.var(), engine::Access::read});
+      tags = with_factor;
+    }
     if (!task.begin(tags)) continue;
     for (const NDArray& array : part.poisoned) poison(array, context);
     try {
@@ -78,25 +106,31 @@ void Bulk::run_parts(size_t first, size_t end, engine::RunContext& context, engi
   }
 }
 
+bool Bulk::record(Stretch& stretch, engine::RunContext& context) const {
+  const auto issue = [&] {
+    for (size_t i = stretch.first; i < stretch.end; ++i) {
+      for (const NDArray& array : parts_[i].poisoned) poison(array, context);
+      parts_[i].call->run(context, {});
+    }
+  };
+  if (!stretch.work) stretch.work = context.queue->record_work(issue);
+  else if (!stretch.work->renew(issue)) stretch.work = {};
+  stretch.version = version_;
+  stretch.is_refused = !stretch.work;
+  return !stretch.is_refused;
+}
+
 // False if it is not recorded: then nothing was done.
 bool Bulk::launch(Stretch& stretch, engine::RunContext& context, engine::TaskParts& task) const {
-  if (context.queue == nullptr || !stretch.same || stretch.is_refused || stretch.end - stretch.first < 2)
-    return false;
+  const bool is_short = stretch.end - stretch.first < kLeastRecorded;
+  if (context.queue == nullptr || !stretch.same || stretch.is_refused || is_short) return false;
   const engine::Describe describe{[](const void* bulk) { return bulk_of(bulk).describe(); },
                                   [](const void*) { return "captured operators"; },
                                   Ref<RefCounted>(const_cast<Bulk*>(this))};
   task.begin({});
   try {
-    if (!stretch.work) {
-      stretch.work = context.queue->record_work([&] {
-        for (size_t i = stretch.first; i < stretch.end; ++i) {
-          for (const NDArray& array : parts_[i].poisoned) poison(array, context);
-          parts_[i].call->run(context, {});
-        }
-      });
-      stretch.is_refused = !stretch.work;
-      if (stretch.is_refused) return false;
-    }
+    const bool is_ready = stretch.work && stretch.version == version_;
+    if (!is_ready && !record(stretch, context)) return false;
     stretch.work->launch();
     task.end({}, describe);
   } catch (...) {

@@ -25,6 +25,10 @@ class Bulk final : public RefCounted {
   };
   // `own`, sorted: Vars that nothing but these calls uses. The engine need not know them.
   static Ref<Bulk> make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own);
+  // In the place of `before`: the same calls on the same arrays, with other attributes. What is recorded of those is renewed.
+  // `factor`: see ops::StepFactor; none: 1.
+  static Ref<Bulk> make_updates(engine::Engine& engine, std::vector<Part> parts, const Bulk* before,
+                                const NDArray& factor);
 
   // Pushes one run. May be called again at once.
   void push(ops::RandomStream random);
@@ -37,14 +41,23 @@ class Bulk final : public RefCounted {
     bool same;
     bool is_refused = false;  // the device cannot record it
     Ref<engine::RecordedWork> work = {};
+    uint64_t version = 0;  // of the calls that were recorded
+  };
+  // Of the one worker that issues to the device.
+  struct Recorded : RefCounted {
+    std::vector<Stretch> stretches;
+    int runs = 0;
   };
   static constexpr int kRunsBefore = 2;
+  static constexpr size_t kLeastRecorded = 3;  // fewer are no slower one by one
 
   void find_stretches();
+  void sort_tags();
   void run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random);
   void run_parts(size_t first, size_t end, engine::RunContext& context, engine::TaskParts& task,
                  ops::RandomStream random) const;
   bool launch(Stretch& stretch, engine::RunContext& context, engine::TaskParts& task) const;
+  bool record(Stretch& stretch, engine::RunContext& context) const;
   std::string describe() const;
 
   struct Prepared {
@@ -54,9 +67,10 @@ class Bulk final : public RefCounted {
     std::vector<NDArray> poisoned;
   };
   std::vector<Prepared> parts_;
-  std::vector<engine::Tag> tags_;   // of all calls, sorted by Var
-  std::vector<Stretch> stretches_;  // these, and the runs: of the one worker that issues to the device
-  int runs_ = 0;
+  std::vector<engine::Tag> tags_;  // of all calls, sorted by Var
+  Ref<Recorded> recorded_;
+  uint64_t version_ = 0;  // of the calls, among those that have recorded_ in common
+  NDArray factor_;
   engine::RunsParts* engine_ = nullptr;
   Device device_;
   uint32_t cost_ns_ = 0;

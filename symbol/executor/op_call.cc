@@ -319,6 +319,16 @@ std::optional<int64_t> OpCall::last_ns() const noexcept {
   return ns < 0 ? std::nullopt : std::optional(ns);
 }
 
+bool OpCall::repeats(const OpCall& other) const noexcept {
+  const auto same = [](const TensorView& a, const TensorView& b) {
+    return a.data == b.data && a.dtype == b.dtype && a.shape == b.shape;
+  };
+  return op_ == other.op_ && choice_.kernel == other.choice_.kernel && device_ == other.device_ &&
+         num_in_ == other.num_in_ && num_out_ == other.num_out_ && training_ == other.training_ &&
+         std::ranges::equal(req_, other.req_) && std::ranges::equal(storages_, other.storages_) &&
+         std::ranges::equal(views_, other.views_, same);
+}
+
 bool OpCall::check_given() const {
   const bool infinite = check_inputs(*op_, *attrs_, in());
   check_labels(*op_, *attrs_, in());

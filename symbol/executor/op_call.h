@@ -61,6 +61,13 @@ class OpCall final : public RefCounted {
   bool issues_the_same() const noexcept {
     return only_issues() && random_numbers_ == 0 && scratch_pool_ == nullptr && !choice_.kernel->sparse;
   }
+  // Whether this is a call of the same operator on the same arrays; attributes may differ.
+  bool repeats(const OpCall& other) const noexcept;
+  // Whether its first output lies where its first input does.
+  bool is_in_place() const noexcept {
+    return num_in_ > 0 && num_out_ > 0 && in()[0].data != nullptr && in()[0].data == out()[0].data;
+  }
+  const AttrsBase& attrs() const noexcept { return *attrs_; }
   void run(engine::RunContext& context, ops::RandomStream random) const;
   std::span<const engine::Tag> tags() const noexcept { return tags_.tags(); }
   engine::Describe describe_task() const;

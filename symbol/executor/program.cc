@@ -251,6 +251,7 @@ void Program::make_call(Step& step) {
 
 void Program::find_users() {
   users_.resize(index_.size());
+  replaced_.resize(index_.size());
   const auto add = [&](int value, uint32_t step) {
     std::vector<uint32_t>& users = users_[plan_.root[value]];
     if (users.empty() || users.back() != step) users.push_back(step);
@@ -269,12 +270,14 @@ void Program::replace(ValueRef value, const NDArray& array) {
     if (view != bound && plan_.root[view] == bound) arrays_[view] = view_of(array, view);
   }
   arrays_[bound] = array;
+  // Once may be for good: gradients of a hybridized block find their places in its first backward pass.
+  const bool again = std::exchange(replaced_[bound], true);
   for (const uint32_t i : users_[bound]) {
     Step& step = steps_[i];
     Unit& unit = units_[step.unit];
     step.outdated = true;
     unit.outdated = true;
-    if (step.is_loose || !records_work(step.node)) continue;
+    if (!again || step.is_loose || !records_work(step.node)) continue;
     step.is_loose = true;
     units_changed_ = units_changed_ || unit.end - unit.first > 1;
   }

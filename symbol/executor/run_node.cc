@@ -16,6 +16,8 @@ namespace loomix {
 
 namespace {
 
+thread_local CallCollector* collector = nullptr;
+
 constexpr int64_t kCountedBytes = 1 << 16;  // of a call's own memory; less is not worth counting
 
 std::string argument_text(const ops::OpDef& op, const AttrsBase& attrs, size_t i) {
@@ -191,6 +193,7 @@ Sparse run_sparse(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
       copy(*in[0], out[i]);
     arrays[0] = &out[i];
   }
+  if (collector) collector->take({});
   OpCall::make(runtime, {.op = op,
                          .attrs = attrs,
                          .in = arrays,
@@ -231,6 +234,8 @@ bool any_sparse(std::span<const NDArray* const> arrays) {
 }
 
 }  // namespace
+
+CallCollector* collect_calls(CallCollector* next) noexcept { return std::exchange(collector, next); }
 
 NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                   std::span<const NDArray* const> in, const RunOptions& options) {
@@ -313,7 +318,7 @@ NDArrays run_node(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsB
                                                   .left_out = left_out,
                                                   .node_name = options.node_name,
                                                   .bytes = taken});
-  call->push(runtime, options.priority);
+  if (!collector || !collector->take(call)) call->push(runtime, options.priority);
   for (size_t i = 0; i < in.size(); ++i) {
     if (given[i] != in[i] && op.mutates(*attrs, static_cast<int>(i))) copy_sparse(*in[i], *given[i]);
   }

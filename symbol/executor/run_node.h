@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/inline_vector.h"
+#include "base/ref_counted.h"
 #include "ndarray/ndarray.h"
 #include "ops/op.h"
 #include "symbol/executor/runtime.h"
@@ -23,6 +24,21 @@ struct RunOptions {
   int16_t priority = 0;
   std::string_view node_name = {};  // for errors
 };
+
+class OpCall;
+
+// Takes calls over that a thread would push at once: see collect_calls().
+class CallCollector {
+ public:
+  // False: the call is to be pushed now. Null stands for one that is not to be taken over.
+  virtual bool take(const Ref<OpCall>& call) = 0;
+
+ protected:
+  ~CallCollector() = default;
+};
+
+// Who is offered this thread's calls from now on; null: nobody. Returns the one before.
+CallCollector* collect_calls(CallCollector* collector) noexcept;
 
 // Pushes one operator and returns its visible outputs. Bad shapes, types, devices and counts throw here; what fails
 // while running is stored in the outputs. Records on the tape if this thread records and an input is on it.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -47,6 +48,27 @@ std::set<cudaStream_t> streams;  // that were made and not destroyed
 
 std::atomic<int> captures{0};  // going on
 
+// What was asked of the device, for tests: see loomix_standin_counts().
+struct Counts {
+  std::atomic<long> graph_launches{0};
+  std::atomic<long> works{0};       // kernels, copies, fills that were put on a stream outside of graphs
+  std::atomic<long> reads{0};       // copies from the device's memory to the host's
+  std::atomic<long> waits{0};       // of a thread for a stream
+  std::atomic<long> recordings{0};  // of work, into graphs
+} counts;
+
+// Memory of devices, by address.
+std::mutex memory_mutex;
+std::map<const char*, size_t> device_memory;
+
+bool is_on_device(const void* at) {
+  const std::lock_guard lock(memory_mutex);
+  const auto after = device_memory.upper_bound(static_cast<const char*>(at));
+  if (after == device_memory.begin()) return false;
+  const auto& [first, bytes] = *std::prev(after);
+  return static_cast<const char*>(at) < first + bytes;
+}
+
 bool is_alive(cudaStream_t stream) {
   const std::lock_guard lock(streams_mutex);
   return streams.contains(stream);
@@ -61,11 +83,12 @@ struct CUevent_st {
 };
 
 // Works that were captured, in their order.
+using Works = std::vector<std::function<void()>>;
 struct CUgraph_st {
-  std::vector<std::function<void()>> works;
+  Works works;
 };
 struct CUgraphExec_st {
-  std::vector<std::function<void()>> works;
+  std::shared_ptr<const Works> works;
 };
 
 struct CUstream_st {
@@ -79,16 +102,19 @@ struct CUstream_st {
   std::thread::id capturer = {};
   bool broken = false;  // something was done meanwhile that a capture forbids
 
-  void put(std::function<void()> item) {
+  // Whether it went into what is captured.
+  bool put(std::function<void()> item) {
     {
       const std::lock_guard lock(mutex);
       if (captured) {
         if (std::this_thread::get_id() != capturer) broken = true;
-        return captured->works.push_back(std::move(item));
+        captured->works.push_back(std::move(item));
+        return true;
       }
       work.push_back(std::move(item));
     }
     changed.notify_one();
+    return false;
   }
   void play() {
     std::unique_lock lock(mutex);
@@ -122,11 +148,21 @@ bool forbidden(cudaStream_t on = nullptr) {
 }  // namespace
 
 namespace loomix::standin {
+namespace {
+
+// Like put_on, for what is no work of its own.
+void put_mark(cudaStream_t stream, std::function<void()> mark) {
+  if (stream == nullptr) return mark();
+  if (!is_alive(stream)) return note_error("a stream was used after it was destroyed");
+  stream->put(std::move(mark));
+}
+
+}  // namespace
 
 void put_on(cudaStream_t stream, std::function<void()> work) {
   if (stream == nullptr) return work();
   if (!is_alive(stream)) return note_error("a stream was used after it was destroyed");
-  stream->put(std::move(work));
+  if (!stream->put(std::move(work))) ++counts.works;
 }
 
 void note_error(const char* what) {
@@ -136,9 +172,17 @@ void note_error(const char* what) {
 
 }  // namespace loomix::standin
 
+using loomix::standin::put_mark;
 using loomix::standin::put_on;
 
 extern "C" {
+
+// Graph launches, works outside of graphs, copies from devices to the host, waits, recordings; since the process began.
+void loomix_standin_counts(long* out) {
+  for (const auto* count :
+       {&counts.graph_launches, &counts.works, &counts.reads, &counts.waits, &counts.recordings})
+    *out++ = count->load();
+}
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = kDevices;
@@ -188,12 +232,13 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (!stream->captured) return cudaErrorIllegalState;
   captures.fetch_sub(1);
   const std::unique_ptr<CUgraph_st> made = std::move(stream->captured);
+  ++counts.recordings;
   if (stream->broken) return cudaErrorStreamCaptureInvalidated;
   *graph = new CUgraph_st(*made);
   return status();
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsigned long long) {
-  *ready = new CUgraphExec_st{graph->works};
+  *ready = new CUgraphExec_st{std::make_shared<const Works>(graph->works)};
   return status();
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -204,16 +249,27 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
   delete graph;
   return cudaSuccess;
 }
+// Has the same works as before, with other parameters. What was launched before keeps those that it had.
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t ready, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* info) {
+  const bool same = ready->works->size() == graph->works.size();
+  info->result = same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
+  if (!same) return cudaErrorGraphExecUpdateFailure;
+  ready->works = std::make_shared<const Works>(graph->works);
+  return status();
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
-  put_on(stream, [graph] {
-    for (const auto& work : graph->works) work();
+  ++counts.graph_launches;
+  put_mark(stream, [works = graph->works] {
+    for (const auto& work : *works) work();
   });
   return status();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (forbidden(stream)) return cudaErrorStreamCaptureUnsupported;
+  ++counts.waits;
   Marks marks;
-  put_on(stream, [&] {
+  put_mark(stream, [&] {
     const std::lock_guard lock(marks.mutex);
     marks.reached = 1;
     marks.changed.notify_all();
@@ -243,16 +299,27 @@ cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMalloc(void** memory, size_t bytes) {
+cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
   if (forbidden()) return cudaErrorStreamCaptureUnsupported;
   if (posix_memalign(memory, 256, bytes) != 0) return cudaErrorMemoryAllocation;
   std::memset(*memory, 0xff, bytes);  // nobody may count on zeros
   return cudaSuccess;
 }
-cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned) { return cudaMalloc(memory, bytes); }
-cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) { return cudaMalloc(memory, bytes); }
+cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned) {
+  return cudaHostAlloc(memory, bytes, 0);
+}
+cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  const cudaError_t result = cudaHostAlloc(memory, bytes, 0);
+  const std::lock_guard lock(memory_mutex);
+  if (result == cudaSuccess) device_memory[static_cast<const char*>(*memory)] = bytes;
+  return result;
+}
 cudaError_t cudaFree(void* memory) {
   if (forbidden()) return cudaErrorStreamCaptureUnsupported;
+  {
+    const std::lock_guard lock(memory_mutex);
+    device_memory.erase(static_cast<const char*>(memory));
+  }
   std::free(memory);
   return cudaSuccess;
 }
@@ -292,10 +359,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     const std::lock_guard lock(event->marks->mutex);
     mark = event->marks->recorded;
   }
-  put_on(stream, [marks = event->marks, mark] { marks->wait(mark); });
+  put_mark(stream, [marks = event->marks, mark] { marks->wait(mark); });
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  if (is_on_device(from) && !is_on_device(to)) ++counts.reads;
   put_on(stream, [=] { std::memmove(to, from, bytes); });
   return status();
 }
@@ -314,7 +382,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     const std::lock_guard lock(event->marks->mutex);
     mark = ++event->marks->recorded;
   }
-  put_on(stream, [marks = event->marks, mark] {
+  put_mark(stream, [marks = event->marks, mark] {
     {
       const std::lock_guard lock(marks->mutex);
       marks->reached = std::max(marks->reached, mark);

@@ -9,6 +9,7 @@
 #include "bindings/python/core/executor/autograd.h"
 #include "bindings/python/core/executor/cached_graph_object.h"
 #include "bindings/python/core/executor/executor_object.h"
+#include "bindings/python/core/executor/update_calls.h"
 #include "bindings/python/core/extension.h"
 #include "bindings/python/core/operator/numpy_function.h"
 #include "bindings/python/core/operator/op_function.h"
@@ -51,6 +52,7 @@ PYBIND11_MODULE(_core, m) {
     add_trace(m.ptr());
     add_executor_type(m.ptr());
     add_cached_graph_type(m.ptr());
+    add_update_calls(m.ptr());
     add_data_iter(m.ptr());
     add_store_type(m.ptr());
     add_extension_interface(m.ptr());

@@ -302,9 +302,17 @@ def _update_params(
         for i, name, _, grads in live:
             _exchange(kvstore, name, grads, grads, -i, ignore_sparse=False)
     scaler = getattr(getattr(updater, "optimizer", None), "_amp_loss_scaler", None)
-    if scaler is not None and scaler.follow([grad for _, _, _, grads in live for grad in grads], anywhere):
-        return
+    factors: Mapping[Any, Any] = {}
+    if scaler is not None:
+        gradients = [grad for _, _, _, grads in live for grad in grads]
+        on_device = scaler._device_scale(updater.optimizer, gradients, anywhere)  # type: ignore[attr-defined]
+        if on_device is not None:
+            factors = on_device.follow(gradients)
+        elif scaler.follow(gradients, anywhere):
+            return
     for k in range(num_device if live else 0):
+        if scaler is not None:
+            updater._factor = factors.get(live[0][3][k].context)  # type: ignore[attr-defined]
         keys = [i * num_device + k for i, _, _, _ in live]
         updater(keys, [grads[k] for _, _, _, grads in live], [weights[k] for _, _, weights, _ in live])
 

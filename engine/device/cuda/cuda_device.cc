@@ -103,6 +103,7 @@ class CudaQueue final : public DeviceQueue {
     check(cudaMemsetAsync(to, byte, bytes, stream_), "cudaMemsetAsync");
   }
   Ref<RecordedWork> record_work(const std::function<void()>& issue) override;
+  cudaGraph_t capture(const std::function<void()>& issue);  // null if that cannot be done
   // Sees to it that the token of this number will be completed.
   void watch(uint64_t number) {
     const std::lock_guard lock(mutex_);
@@ -203,20 +204,41 @@ class CudaQueue final : public DeviceQueue {
 class CudaGraph final : public RecordedWork {
  public:
   CudaGraph(CudaQueue& queue, cudaGraphExec_t graph) noexcept : queue_(queue), graph_(graph) {}
-  ~CudaGraph() override {
-    const auto destroy = [graph = graph_] { cudaGraphExecDestroy(graph); };
-    if (!queue_.record()->subscribe(destroy)) destroy();
-  }
+  ~CudaGraph() override { destroy(graph_); }
   void launch() override {
     check(cudaGraphLaunch(graph_, static_cast<cudaStream_t>(queue_.native())), "cudaGraphLaunch");
   }
+  bool renew(const std::function<void()>& issue) override {
+    const cudaGraph_t graph = queue_.capture(issue);
+    if (graph == nullptr) return false;
+    cudaGraphExecUpdateResultInfo info{};
+    const bool updated = cudaGraphExecUpdate(graph_, graph, &info) == cudaSuccess;
+    if (!updated) cudaGetLastError();  // later calls must not see it
+    const cudaGraphExec_t made = updated ? nullptr : make(graph);
+    cudaGraphDestroy(graph);
+    if (made != nullptr) destroy(std::exchange(graph_, made));
+    return updated || made != nullptr;
+  }
+
+  // Null if the device refuses.
+  static cudaGraphExec_t make(cudaGraph_t graph) noexcept {
+    cudaGraphExec_t made = nullptr;
+    if (cudaGraphInstantiate(&made, graph, 0) == cudaSuccess) return made;
+    cudaGetLastError();  // later calls must not see it
+    return nullptr;
+  }
 
  private:
+  void destroy(cudaGraphExec_t graph) const {
+    const auto destroy = [graph] { cudaGraphExecDestroy(graph); };
+    if (!queue_.record()->subscribe(destroy)) destroy();
+  }
+
   CudaQueue& queue_;
-  const cudaGraphExec_t graph_;
+  cudaGraphExec_t graph_;
 };
 
-Ref<RecordedWork> CudaQueue::record_work(const std::function<void()>& issue) {
+cudaGraph_t CudaQueue::capture(const std::function<void()>& issue) {
   const std::lock_guard lock(mutex_);
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   recorder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
@@ -229,11 +251,18 @@ Ref<RecordedWork> CudaQueue::record_work(const std::function<void()>& issue) {
   }
   recorder_.store({}, std::memory_order_relaxed);
   cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
-  cudaError_t status = cudaStreamEndCapture(stream_, &graph);
-  if (issued && status == cudaSuccess) status = cudaGraphInstantiate(&ready, graph, 0);
-  if (graph != nullptr) cudaGraphDestroy(graph);
+  const cudaError_t status = cudaStreamEndCapture(stream_, &graph);
   if (status != cudaSuccess) cudaGetLastError();  // it was the capture's; later calls must not see it
+  if (issued && status == cudaSuccess) return graph;
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  return nullptr;
+}
+
+Ref<RecordedWork> CudaQueue::record_work(const std::function<void()>& issue) {
+  const cudaGraph_t graph = capture(issue);
+  if (graph == nullptr) return {};
+  const cudaGraphExec_t ready = CudaGraph::make(graph);
+  cudaGraphDestroy(graph);
   return ready == nullptr ? Ref<RecordedWork>() : make_ref<CudaGraph>(*this, ready);
 }
 

@@ -21,7 +21,7 @@ namespace py = pybind11;
 using Names = std::vector<std::string>;
 using Conditions = std::vector<std::tuple<std::string, std::string, Names>>;
 
-std::shared_ptr<const PrecisionRules>& active() {
+std::shared_ptr<const PrecisionRules>& active_rules() {
   static auto* const rules = new std::shared_ptr<const PrecisionRules>;  // calls may come until the very end
   return *rules;
 }
@@ -44,7 +44,7 @@ std::shared_ptr<PrecisionRules> make_rules(const std::string& low, const Names& 
 
 }  // namespace
 
-std::shared_ptr<const PrecisionRules> active_precision() { return active(); }
+std::shared_ptr<const PrecisionRules> active_precision() { return active_rules(); }
 
 CastInputs::CastInputs(const PrecisionRules& rules, const ops::OpDef& op, const AttrsBase& attrs,
                        std::span<const NDArray* const> in)
@@ -73,7 +73,7 @@ void add_precision(PyObject* module) {
                         const Names& parameters) {
         return reduce_precision(symbol, operators(), rules, excluded, parameters);
       });
-  m.def("use_precision_rules", [](const std::shared_ptr<PrecisionRules>& rules) { active() = rules; });
+  m.def("use_precision_rules", [](const std::shared_ptr<PrecisionRules>& rules) { active_rules() = rules; });
 }
 
 }  // namespace loomix::python

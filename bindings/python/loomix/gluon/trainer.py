@@ -348,22 +348,26 @@ class Trainer:
         scaler = self._amp_loss_scaler
         cut = next((param._cut for _, param in trained if param._cut is not None), None)
         anywhere = None if cut is None else cut.anywhere
-        if scaler is not None and scaler.has_overflow([param for _, param in trained], anywhere):
-            for _, param in trained:
-                param._mark_used()
-            return
+        factors: Mapping[Any, Any] = {}
+        if scaler is not None:
+            gradients = self._gradients()
+            on_device = scaler._device_scale(self._optimizer, gradients, anywhere)
+            if on_device is not None:
+                factors = on_device.follow(gradients)
+            elif scaler.follow(gradients, anywhere):
+                for _, param in trained:
+                    param._mark_used()
+                return
         for k, updater in enumerate(self._updaters):
+            updater._factor = factors.get(self._contexts[k])
             todo = [
                 (i, param.list_grad()[k], param.list_data()[k])
                 for i, param in trained
                 if not param._is_stale(k)
             ]
-            if updater.aggregate_updates and todo:
+            if todo:
                 indices, gradients, weights = (list(items) for items in zip(*todo))
                 updater(indices, gradients, weights)
-            else:
-                for i, gradient, weight in todo:
-                    updater(i, gradient, weight)
         for _, param in trained:
             param._mark_used()
 
@@ -380,17 +384,25 @@ class Trainer:
         self._amp_loss_scaler = scaler
         self._amp_original_scale = self._scale
 
+    def _gradients(self) -> list[Any]:
+        return [array for _, param in self._trained() for array in param.list_grad()]
+
     def _unscale_gradients(self) -> None:
+        gradients = self._gradients()
+        scaler = self._amp_loss_scaler
+        on_device = None if scaler is None else scaler._device_scale(self._optimizer, gradients)
         factor = self._scale / self._amp_original_scale
         self._scale = self._amp_original_scale
-        if factor == 1:
-            return
-        for _, param in self._trained():
-            for k, gradient in enumerate(param.list_grad()):
-                stale = param._is_stale(k)
+        places = [(param, k) for _, param in self._trained() for k in range(len(param.list_grad()))]
+        stale = [param._is_stale(k) for param, k in places]
+        if on_device is not None:
+            on_device.unscale(gradients)
+        elif factor != 1:
+            for gradient in gradients:
                 gradient *= factor
-                if stale:  # which a factor does not make new
-                    param._seen[k] = gradient._version
+        for (param, k), gradient, was_stale in zip(places, gradients, stale):
+            if was_stale:  # which a factor does not make new
+                param._seen[k] = gradient._version
 
     # ---- states ----
 

@@ -7,7 +7,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
-from .base import Optimizer, register, zeros_like
+from .base import Optimizer, register, updates_in_place, zeros_like
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -18,6 +18,7 @@ __all__ = ["FTML", "LAMB", "AdaDelta", "AdaGrad", "Adam", "Adamax", "Ftrl", "Nad
 
 
 @register
+@updates_in_place
 class Adam(Optimizer):
     """Adam (arXiv:1412.6980): momentum over the root of the mean square, both corrected for their start at 0.
 
@@ -128,6 +129,7 @@ class AdaGrad(Optimizer):
 
 
 @register
+@updates_in_place
 class RMSProp(Optimizer):
     """RMSProp: divides by the root of the running mean square.
 
@@ -227,6 +229,7 @@ class AdaDelta(Optimizer):
 
 
 @register
+@updates_in_place
 class Ftrl(Optimizer):
     """Follow the regularised leader, per coordinate (McMahan et al. 2013).
 
@@ -374,6 +377,7 @@ class Nadam(Optimizer):
 
 
 @register
+@updates_in_place
 class FTML(Optimizer):
     """Follow the moving leader (Zheng and Kwok 2017).
 

@@ -15,7 +15,7 @@ from ..base import MXNetTypeError, MXNetValueError, suggest, unknown_arguments
 from ..util import is_np_array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import TypedDict
 
     from ..symbol import Symbol
@@ -333,6 +333,24 @@ class Optimizer:
         """Each device counts its updates on its own."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
+    # Of which a step consists of operators that change weights and states in place: a GPU can do it as one piece.
+    # Classes derived from these are not meant: what they do to weights is not known.
+    _in_place_classes: ClassVar[set[type]] = set()
+
+    def _updates_are_operators(self, dtypes: Iterable[Any]) -> bool:
+        """Whether a step of weights of these types is such."""
+        single = type(self) in self._in_place_classes
+        return single and (
+            self._masters_in_place or not any(self.multi_precision and t == np.float16 for t in dtypes)
+        )
+
+    _masters_in_place: ClassVar[bool] = False  # of short weights: by the same operators
+
+    def _group_size(self, on_host: bool) -> int:
+        """How many parameters one call may update; on a GPU as many as operators change in place."""
+        chosen = "MXNET_OPTIMIZER_AGGREGATION_SIZE" in os.environ
+        return self.aggregate_num if on_host or chosen else max(self.aggregate_num, 64)
+
     # What updates change beside states and counts.
     _progress_names: ClassVar[tuple[str, ...]] = ()
 
@@ -414,6 +432,12 @@ class Optimizer:
             f"copies.",
             stacklevel=4,
         )
+
+
+def updates_in_place(klass: Any) -> Any:
+    """Class decorator for optimizers of which each step consists of update operators alone."""
+    Optimizer._in_place_classes.add(klass)
+    return klass
 
 
 register = Optimizer.register

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base import MXNetValueError
-from .base import Optimizer, aggregation_size, register, zeros_like
+from .base import Optimizer, aggregation_size, register, updates_in_place, zeros_like
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,6 +31,7 @@ class _MomentumState(Optimizer):
     """Keeps one momentum array, and with ``multi_precision`` the float32 weight *after* it."""
 
     momentum = 0.0
+    _masters_in_place = True
 
     def create_state(self, index: Any, weight: Any) -> Any:
         return zeros_like(weight, "default") if self.momentum != 0.0 else None
@@ -61,6 +62,7 @@ class _MomentumState(Optimizer):
 
 
 @register
+@updates_in_place
 class SGD(_MomentumState):
     """Gradient descent: ``v = momentum * v - lr * (grad + wd * weight)``, ``weight += v``.
 
@@ -134,6 +136,7 @@ class SGD(_MomentumState):
 
 
 @register
+@updates_in_place
 class ccSGD(SGD):
     """An old name of :class:`SGD`.
 
@@ -149,6 +152,7 @@ class ccSGD(SGD):
 
 
 @register
+@updates_in_place
 class NAG(_MomentumState):
     """Nesterov's accelerated gradient.
 
@@ -188,6 +192,7 @@ class NAG(_MomentumState):
 
 
 @register
+@updates_in_place
 class Signum(Optimizer):
     """Moves each weight by the sign of its momentum (or of its gradient).
 

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import io
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .._arguments import expect
 from ..base import MXNetTypeError, MXNetValueError
 from ..ndarray import NDArray
+from .base import Optimizer
 from .states import SplitState, dump_states, load_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..optimizer import Optimizer
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Updater", "get_updater"]
 
@@ -49,6 +50,9 @@ class Updater:
         self.aggregate_updates = optimizer.aggregate_num > 0
         # Of a key, which part of the weight this rank has (a parallel.splits.Cut) and the whole shape; None: all of it.
         self.part_of: Callable[[Any], tuple[Any, Any] | None] = lambda key: None
+        self._calls: dict[Any, _core.UpdateCalls] = {}  # by device
+        # Of gradients on a GPU, for a loss scale; 0 there skips the update.
+        self._factor: NDArray | None = None
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Updates one weight in place, or lists of them.
@@ -77,19 +81,35 @@ class Updater:
             elif not self.states_synced[key]:
                 states[key] = self.sync_state_context(states[key], w.context)
                 self.states_synced[key] = True
-        if self.aggregate_updates:
-            self._update_groups(keys, weight, grad)
-        else:
-            for key, w, g in zip(keys, weight, grad):
-                optimizer.update_multi_precision(key, w, g, states[key])
+        with self._as_one_piece(weight[0].context):
+            if self.aggregate_updates:
+                self._update_groups(keys, weight, grad)
+            else:
+                for key, w, g in zip(keys, weight, grad):
+                    optimizer.update_multi_precision(key, w, g, states[key])
+
+    @contextmanager
+    def _as_one_piece(self, context: Any) -> Iterator[None]:
+        """On a GPU, what is called in this scope goes there as one piece: see symbol/executor/update_calls.h."""
+        if context.device_type != "gpu" or type(self.optimizer) not in Optimizer._in_place_classes:
+            yield
+            return
+        calls = self._calls.get(context)
+        if calls is None:
+            calls = self._calls[context] = _core.UpdateCalls()
+        calls.begin(self._factor)
+        try:
+            yield
+        finally:
+            calls.end()
 
     def _update_groups(self, keys: Any, weights: Any, grads: Any) -> None:
         """Groups of one dtype on one device, at most ``aggregate_num`` long, in one call each."""
         groups: dict[Any, list[Any]] = {}
         for item in zip(keys, weights, grads):
             groups.setdefault((item[1].dtype, item[1].context), []).append(item)
-        size = self.optimizer.aggregate_num
-        for items in groups.values():
+        for (_, context), items in groups.items():
+            size = self.optimizer._group_size(context.device_type != "gpu")
             for start in range(0, len(items), size):
                 key, weight, grad = (list(part) for part in zip(*items[start : start + size]))
                 self.optimizer.update_multi_precision(key, weight, grad, [self.states[k] for k in key])

@@ -243,11 +243,22 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer | Optimizer) -> Iterator
     ...         mx.autograd.backward(scaled)
     >>> trainer.step(batch_size=4)
     """
-    scale = _scaler_of("amp.scale_loss", optimizer_or_trainer).loss_scale
+    scaler = _scaler_of("amp.scale_loss", optimizer_or_trainer)
     owner: Any = optimizer_or_trainer
+    is_list = isinstance(loss, (list, tuple))
+    losses = list(loss) if is_list else [loss]
     attribute = "_scale" if isinstance(owner, Trainer) else "rescale_grad"
-    setattr(owner, attribute, owner._amp_original_scale / scale)
-    yield [item * scale for item in loss] if isinstance(loss, (list, tuple)) else loss * scale
+    if isinstance(owner, Trainer):
+        on_device = scaler._device_scale(owner._optimizer, owner._gradients())
+    else:  # of a module, whose gradients are where its losses are
+        on_device = scaler._device_scale(owner, losses)
+    if on_device is not None:
+        setattr(owner, attribute, owner._amp_original_scale)
+        scaled = [on_device.scaled(item) for item in losses]
+    else:
+        setattr(owner, attribute, owner._amp_original_scale / scaler.loss_scale)
+        scaled = [item * scaler.loss_scale for item in losses]
+    yield scaled if is_list else scaled[0]
 
 
 def unscale(optimizer_or_trainer: Trainer | Optimizer) -> None:

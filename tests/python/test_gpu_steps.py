@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training steps on a GPU: how often the host starts work there; updates in one piece are those of the host."""
+
+import ctypes
+import os
+from typing import NamedTuple
+
+import loomix as mx
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.skipif(mx.context.num_gpus() == 0, reason="no GPU, nor a stand-in for one")
+STANDIN = os.environ.get("LOOMIX_CUDA_LIBRARY", "")
+needs_standin = pytest.mark.skipif("standin" not in STANDIN, reason="no stand-in that counts")
+GPU, CPU = mx.gpu(0), mx.cpu()
+
+
+class Counts(NamedTuple):
+    graphs: int  # launches
+    works: int  # that were put on streams outside of graphs
+    reads: int  # copies from a device to the host
+    waits: int
+    recordings: int
+
+
+def counts():
+    """Of all that the stand-in was asked for until now."""
+    mx.nd.waitall()
+    mx.nd.ones((1,), ctx=GPU).wait_to_read()  # loads the module
+    found = (ctypes.c_long * len(Counts._fields))()
+    ctypes.CDLL(STANDIN).loomix_standin_counts(found)
+    return Counts(*found)
+
+
+def counted(step):
+    before = counts()
+    step()
+    return Counts(*(now - then for now, then in zip(counts(), before)))
+
+
+class Residual(mx.gluon.HybridBlock):
+    def __init__(self, channels, stride):
+        super().__init__()
+        nn = mx.gluon.nn
+        self.body = nn.HybridSequential()
+        self.body.add(
+            nn.Conv2D(channels, 3, strides=stride, padding=1, use_bias=False),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            nn.Conv2D(channels, 3, padding=1, use_bias=False),
+            nn.BatchNorm(),
+        )
+        self.short = nn.Conv2D(channels, 1, strides=stride, use_bias=False) if stride > 1 else None
+
+    def hybrid_forward(self, F, x):
+        return F.relu(self.body(x) + (x if self.short is None else self.short(x)))
+
+
+def small_resnet():
+    net = mx.gluon.nn.HybridSequential()
+    net.add(
+        mx.gluon.nn.Conv2D(4, 3, padding=1),
+        Residual(4, 1),
+        Residual(8, 2),
+        mx.gluon.nn.GlobalAvgPool2D(),
+        mx.gluon.nn.Dense(3),
+    )
+    return net
+
+
+OPTIMIZERS = {
+    "sgd": {"learning_rate": 0.1},
+    "sgd momentum": {"learning_rate": 0.1, "momentum": 0.9, "wd": 1e-3},
+    "nag": {"learning_rate": 0.1, "momentum": 0.9},
+    "adam": {"learning_rate": 0.01},
+    "rmsprop": {"learning_rate": 0.01, "centered": True},
+    "ftrl": {"learning_rate": 0.1},
+    "signum": {"learning_rate": 0.01, "momentum": 0.9},
+}
+
+
+def gluon_step(optimizer, settings):
+    net = small_resnet()
+    net.initialize(ctx=GPU)
+    net.hybridize()
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    loss.hybridize()
+    trainer = mx.gluon.Trainer(net.collect_params(), optimizer, settings)
+    label = mx.nd.array([0, 1], ctx=GPU)
+
+    def step():
+        with mx.autograd.record():
+            error = loss(net(mx.nd.random.uniform(shape=(2, 3, 8, 8), ctx=GPU)), label)
+        error.backward()
+        trainer.step(2)
+
+    return step
+
+
+def module_step(optimizer, settings):
+    net = mx.sym.SoftmaxOutput(small_resnet()(mx.sym.Variable("data")), name="softmax")
+    module = mx.mod.Module(net, context=GPU)
+    module.bind([("data", (2, 3, 8, 8))], [("softmax_label", (2,))])
+    module.init_params()
+    module.init_optimizer(optimizer=optimizer, optimizer_params=settings)
+
+    def step():
+        data = mx.nd.random.uniform(shape=(2, 3, 8, 8), ctx=GPU)
+        module.forward_backward(mx.io.DataBatch([data], [mx.nd.array([0, 1], ctx=GPU)]))
+        module.update()
+
+    return step
+
+
+def schedule():
+    return mx.lr_scheduler.FactorScheduler(step=1, factor=0.9, base_lr=0.1)
+
+
+@needs_standin
+@pytest.mark.parametrize("make", [gluon_step, module_step])
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_a_step_is_three_graphs(make, optimizer):
+    step = make(optimizer, {"lr_scheduler": schedule()})
+    for _ in range(6):
+        step()
+    steady = counted(step)
+    assert 2 <= steady.graphs <= 3
+    assert steady.works <= 40  # what touches arrays that are new each time; copies of inputs
+    assert steady.recordings <= 1  # rates are other numbers in each step
+    assert steady.reads == steady.waits == 0
+
+
+def updated(optimizer, ctx, steps=7, dtype="float32"):
+    """Weights of several shapes after some updates."""
+    rng = np.random.RandomState(5)
+    update = mx.optimizer.get_updater(optimizer)
+    weights = [mx.nd.array(rng.uniform(-1, 1, (3, n)), ctx=ctx, dtype=dtype) for n in range(1, 80)]
+    grads = [w.zeros_like() for w in weights]
+    for _ in range(steps):
+        for grad in grads:
+            grad[:] = rng.uniform(-1, 1, grad.shape)
+        update(list(range(len(weights))), grads, weights)
+    return [w.asnumpy() for w in weights]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_updates_follow_rates_as_on_the_host(name):
+    settings = {**OPTIMIZERS[name], "clip_gradient": 0.7}
+    del settings["learning_rate"]
+    results = []
+    for ctx in (GPU, CPU):
+        made = mx.optimizer.create(name.split()[0], lr_scheduler=schedule(), **settings)
+        results.append(updated(made, ctx))
+    for got, want in zip(*results):
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sgd momentum", "adam"])
+def test_masters_of_short_weights(name):
+    settings = {**OPTIMIZERS[name], "multi_precision": True}
+    results = [
+        updated(mx.optimizer.create(name.split()[0], **settings), ctx, dtype="float16") for ctx in (GPU, CPU)
+    ]
+    for got, want in zip(*results):
+        np.testing.assert_allclose(got, want, rtol=2e-3, atol=1e-4)
+
+
+class Clipped(mx.optimizer.Adam):
+    """Looks at the weight as soon as it has called Adam."""
+
+    def update(self, index, weight, grad, state):
+        super().update(index, weight, grad, state)
+        weight[:] = weight.clip(-0.5, 0.5) if float(weight.asnumpy().max()) > 0.5 else weight * 0.5
+
+
+def test_optimizers_of_users_see_their_updates():
+    results = [updated(Clipped(learning_rate=0.01), ctx, steps=5) for ctx in (GPU, CPU)]
+    for got, want in zip(*results):
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-6)
+
+
+def test_an_error_in_a_gradient_is_of_its_weight_alone():
+    update = mx.optimizer.get_updater(mx.optimizer.Adam())
+    weights = [mx.nd.ones((3,), ctx=GPU) for _ in range(6)]
+    grads = [mx.nd.ones((3,), ctx=GPU) for _ in weights]
+    for _ in range(4):
+        update(list(range(6)), grads, weights)
+    before = weights[2].asnumpy()
+    bad = mx.nd.take(mx.nd.ones((2,), ctx=GPU), mx.nd.array([5, 5, 5], ctx=GPU), mode="raise")
+    bad.copyto(grads[1])
+    update(list(range(6)), grads, weights)
+    with pytest.raises(mx.MXNetError, match="take"):
+        weights[1].asnumpy()
+    assert (weights[2].asnumpy() != before).all()
+    weights[1][:] = 1
+    grads[1][:] = 1
+    update(list(range(6)), grads, weights)
+    assert np.isfinite(weights[0].asnumpy()).all()
+
+
+# ---- loss scales on the device ----
+
+
+def scaled_training(ctxs, optimizer, settings, steps, grads_of, read=False):
+    """Weights after steps whose losses are scaled, each with a given factor of the loss; and the scales."""
+    param = mx.gluon.Parameter("w", shape=(3,))
+    other = mx.gluon.Parameter("v", shape=(2, 2))
+    for p in (param, other):
+        p.initialize(mx.init.One(), ctx=ctxs)
+    trainer = mx.gluon.Trainer([param, other], optimizer, settings, update_on_kvstore=False)
+    mx.contrib.amp.init_trainer(trainer)
+    scales = []
+
+    def step(i):
+        with mx.autograd.record():
+            losses = [
+                (w * grads_of(i, k)).sum() + (v * 2).sum()
+                for k, (w, v) in enumerate(zip(param.list_data(), other.list_data()))
+            ]
+            with mx.contrib.amp.scale_loss(losses, trainer) as scaled:
+                mx.autograd.backward(scaled)
+        if i % 3 == 1:
+            mx.contrib.amp.unscale(trainer)
+        trainer.step(2)
+
+    for i in range(steps):
+        step(i)
+        if read:
+            scales.append(trainer._amp_loss_scaler.loss_scale)
+    return step, trainer, [p.data(c).asnumpy() for p in (param, other) for c in ctxs], scales
+
+
+def some_overflow(i, k):
+    return np.inf if i in (0, 4) and k == 0 else 0.5 + i
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("name", ["sgd momentum", "signum", "nag"])
+def test_overflows_skip_steps_on_the_device_as_on_the_host(name, devices):
+    if mx.context.num_gpus() < devices:
+        pytest.skip("too few GPUs")
+    results = []
+    for make in (mx.gpu, mx.cpu):
+        ctxs = [make(i) for i in range(devices)]
+        run = scaled_training(ctxs, name.split()[0], OPTIMIZERS[name], 8, some_overflow, read=True)
+        assert (run[1]._amp_loss_scaler._on_device is not None) == (make is mx.gpu)
+        results.append(run[2:])
+    for got, want in zip(results[0][0], results[1][0]):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+    assert results[0][1] == results[1][1]
+
+
+def test_the_scale_rises_on_the_device(monkeypatch):
+    monkeypatch.setattr("loomix.contrib.amp.loss_scaler._STEPS_UNTIL_RISE", 3)
+    scales = [
+        scaled_training([ctx], "sgd", {"learning_rate": 0.1}, 9, some_overflow, read=True)[3]
+        for ctx in (GPU, CPU)
+    ]
+    assert scales[0] == scales[1]
+    assert max(scales[0]) > min(scales[0])
+
+
+@needs_standin
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_steps_with_a_loss_scale_read_nothing(optimizer):
+    step = scaled_training([GPU], optimizer, {"learning_rate": 0.01}, 6, some_overflow)[0]
+    steady = counted(lambda: step(6))
+    assert steady.reads == steady.waits == 0
+
+
+def test_optimizers_of_several_operators_have_the_scale_on_the_host():
+    run = scaled_training([GPU], "adamax", {"learning_rate": 0.01}, 6, some_overflow, read=True)
+    want = scaled_training([CPU], "adamax", {"learning_rate": 0.01}, 6, some_overflow, read=True)
+    assert run[1]._amp_loss_scaler._on_device is None
+    assert run[3] == want[3]
+    for got, expected in zip(run[2], want[2]):
+        np.testing.assert_allclose(got, expected, rtol=1e-5)
