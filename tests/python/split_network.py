@@ -71,14 +71,15 @@ def main():
         batch_end_callback=follow,
     )
     if parallel.rank() == 0:
-        print("losses", json.dumps(losses), flush=True)
+        print(f"losses {json.dumps(losses)}", flush=True)
         print(parallel.explain(module))
         if args.like:
             lines = pathlib.Path(args.like).read_text().splitlines()
             expected = next(line.split(" ", 1)[1] for line in lines if line.startswith("losses"))
-            # Sums have another order, and training makes what differs 1.5 times as much in each step.
-            for step, (loss, wanted) in enumerate(zip(losses, json.loads(expected), strict=True)):
-                assert abs(loss / wanted - 1) < 4e-6 * 1.6**step, (step, loss, wanted)
+            # Sums have another order. AlexNet on 2 and 4 ranks: up to 2e-6 in the first three steps, where a wrong
+            # gradient would show, and up to 5e-3 in 20, as training makes what differs more. GoogLeNet: up to 1e-5.
+            np.testing.assert_allclose(losses[:3], json.loads(expected)[:3], rtol=1e-5)
+            np.testing.assert_allclose(losses, json.loads(expected), rtol=1e-2)
 
 
 if __name__ == "__main__":
