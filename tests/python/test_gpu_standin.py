@@ -68,3 +68,50 @@ assert fill(65) == 0 and cuda.{call} == UNSUPPORTED
 assert cuda.cudaStreamEndCapture(stream, ctypes.byref(graph)) == INVALIDATED and not graph
 assert fill(66) == 0 and cuda.cudaStreamSynchronize(stream) == 0 and memory.raw[:8] == b"B" * 8
 """)
+
+
+FAILS = """
+def fails(call):
+    try:
+        call()
+    except mx.MXNetError as error:
+        return str(error)
+    raise AssertionError("nothing was raised")
+"""
+
+
+def test_without_memory_the_largest_arrays_are_named_and_the_process_goes_on():
+    check(
+        FAILS
+        + """
+kept = mx.nd.ones((3000000,), ctx=mx.gpu(0))
+text = fails(lambda: mx.nd.ones((1 << 45,), ctx=mx.gpu(0)).asnumpy())
+for part in ("gpu(0) has no 131072.00 GiB left", "in use, of at most 1.00 GiB", "11.4 MiB (float32 (3000000,)"):
+    assert part in text, text
+assert (kept + 1).asnumpy()[0] == 2
+"""
+    )
+
+
+def test_a_device_that_is_not_there_is_named():
+    check(
+        FAILS
+        + """
+assert "there is no gpu(9); CUDA sees 3" in fails(lambda: mx.nd.ones((1,), ctx=mx.gpu(9)).asnumpy())
+"""
+    )
+
+
+def test_a_device_that_fell_over_poisons_its_arrays_and_the_host_goes_on():
+    check(
+        FAILS
+        + """
+kept = mx.nd.ones((3,), ctx=mx.gpu(0))
+assert cuda.cudaStreamDestroy(stream) == 0 and fill(65) == LAUNCH_FAILURE
+later = mx.nd.exp(kept)
+for array in (later, kept, later):
+    assert "after it was destroyed" in fails(array.asnumpy)
+assert (mx.nd.ones((2,)) + 1).asnumpy().tolist() == [2, 2]
+os._exit(0)
+"""
+    )
