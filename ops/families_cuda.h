@@ -64,6 +64,8 @@ void kernels_row_update_cuda(KernelList& list);
 void kernels_sparse_dot_cuda(KernelList& list);
 void kernels_sparse_storage_cuda(KernelList& list);
 void kernels_sparse_values_cuda(KernelList& list);
+void kernels_contrib_stored_cuda(KernelList& list);
+void kernels_sparse_binary_cuda(KernelList& list);
 void kernels_quantize_cuda(KernelList& list);
 void kernels_quantized_layers_cuda(KernelList& list);
 void kernels_fused_cuda(KernelList& list);

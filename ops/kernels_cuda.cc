@@ -65,6 +65,8 @@ void add(loomix::ops::KernelList& list) {
   kernels_sparse_dot_cuda(list);
   kernels_sparse_storage_cuda(list);
   kernels_sparse_values_cuda(list);
+  kernels_contrib_stored_cuda(list);
+  kernels_sparse_binary_cuda(list);
   kernels_quantize_cuda(list);
   kernels_quantized_layers_cuda(list);
   kernels_fused_cuda(list);

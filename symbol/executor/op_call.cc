@@ -572,12 +572,15 @@ std::string OpCall::describe() const {
   return text;
 }
 
+void load_kernels(Runtime& runtime, Device device) {
+  if (device.type != DeviceType::gpu || runtime.has_gpu_kernels.load(std::memory_order_acquire)) return;
+  ops::add_cuda_kernels(runtime.table());
+  runtime.has_gpu_kernels.store(true, std::memory_order_release);
+}
+
 ops::KernelChoice choose_kernel(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                                 const ops::KernelSpec& spec, Device device) {
-  if (device.type == DeviceType::gpu && !runtime.has_gpu_kernels.load(std::memory_order_acquire)) {
-    ops::add_cuda_kernels(runtime.table());
-    runtime.has_gpu_kernels.store(true, std::memory_order_release);
-  }
+  load_kernels(runtime, device);
   const ops::ChoiceContext context{kernels_of(device), std::max(runtime.engine().options().workers, 1),
                                    runtime.dispatch_listener};
   const auto choose = [&](const ops::ChoiceContext& by) {

@@ -184,6 +184,9 @@ class OpCall final : public RefCounted {
   std::vector<Detour> detours_;
 };
 
+// Adds the device's kernels to the table, if they are not there yet. Whoever asks an operator for a kernel calls it first.
+void load_kernels(Runtime& runtime, Device device);
+
 // Chooses and prepares a kernel for arrays of these shapes, types and storage types (the spec's cores are set here). Where none of a
 // GPU's accepts it is one of the host's, which is warned of once an operator. Throws NotImplementedError if none accepts, or that is
 // not allowed (Runtime::device_fallback); for sparse arrays the choice is empty then.

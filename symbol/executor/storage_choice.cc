@@ -11,6 +11,7 @@ namespace loomix {
 
 ops::KernelChoice choose_by_storage(Runtime& runtime, const ops::OpDef& op, const Ref<const AttrsBase>& attrs,
                                     ops::KernelSpec spec, std::span<StorageType> stypes, Device device) {
+  load_kernels(runtime, device);
   const size_t num_in = spec.in.size();
   const std::span<StorageType> out = stypes.subspan(num_in);
   InlineVector<StorageType, 4> wanted;

@@ -94,3 +94,46 @@ def test_no_operator_of_these_needs_the_host():
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("]")[0] == "['row_sparse', 'row_sparse', 'default', 'default', 'row_sparse'"
     assert "[0.0, 2.0, 0.0, 0.0, 2.0, 0.0]" in done.stdout and "no kernel" not in done.stderr
+
+
+SUMS = """if True:
+    import sys
+    import loomix as mx, numpy as np
+    from loomix import nd
+    found = {}
+    for ctx in (mx.gpu(0), mx.cpu()):
+        for stype in ("csr", "row_sparse"):
+            for dtype in ("float32", "float16", "bfloat16", "float64"):
+                random = np.random.RandomState(3)
+                # Of one structure, of two, and one that stores nothing.
+                masks = [random.uniform(size=(7, 9)) < kept for kept in (0.4, 0.3, 0)]
+                masks[0][2] = masks[1][4] = False
+                made = [np.where(m, random.uniform(0.5, 2, (7, 9)), 0) for m in (masks[0], *masks)]
+                a, *others = (nd.array(x, ctx=mx.cpu(), dtype=dtype).tostype(stype).as_in_context(ctx) for x in made)
+                for i, b in enumerate(others):
+                    for op in ("elemwise_add", "elemwise_sub", "elemwise_mul"):
+                        y = getattr(nd, op)(a, b)
+                        assert y.stype == stype and y.context == ctx
+                        found[f"{ctx.device_type} {stype} {dtype} {op} {i}"] = y.asnumpy().astype("float64")
+        m = nd.sparse.csr_matrix(([1.0, 2, 3, 4], [2, 0, 1, 3], [0, 2, 2, 4]), shape=(3, 4), ctx=ctx, dtype="float32")
+        other = nd.sparse.csr_matrix(([5.0, 6], [0, 3], [0, 1, 1, 2]), shape=(3, 4), ctx=ctx, dtype="float32")
+        found[f"{ctx.device_type} unsorted"] = (m + other).asnumpy()
+        for axis in (None, 0, 1):
+            found[f"{ctx.device_type} getnnz {axis}"] = nd.contrib.getnnz(m, axis=axis).asnumpy()
+    np.savez(sys.argv[1], **found)
+"""
+
+
+def test_sums_and_products_of_sparse_arrays_and_what_they_store(tmp_path):
+    file = tmp_path / "found.npz"
+    environment = {**os.environ, "LOOMIX_DEVICE_FALLBACK": "0"}
+    command = [sys.executable, "-c", SUMS, str(file)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with np.load(file) as found:
+        names = [name for name in found.files if name.startswith("gpu")]
+        assert len(names) == 2 * 4 * 3 * 3 + 4
+        for name in names:
+            np.testing.assert_allclose(
+                found[name], found[name.replace("gpu", "cpu")], rtol=1e-6, err_msg=name
+            )

@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("gpu_check_results"))
     parser.add_argument("--parts", nargs="*", choices=list(parts.ALL), help="only these")
     parser.add_argument(
-        "--python", default="python3.12", help="with --pack: the interpreter that the other machine has"
+        "--python", default="3.12", help="with --pack: the version that the other machine has"
     )
     arguments = parser.parse_args()
     if arguments.pack:

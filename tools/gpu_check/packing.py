@@ -25,26 +25,28 @@ NVCC_FLAGS = [
 LIBRARIES = ["cudart", "cublas", "cublasLt", "cudnn", "cusolver", "cufft", "cusparse", "nccl", "nvrtc"]
 
 
-def pack(root: Path, python: str) -> int:
+MOST_BYTES = 60 << 20  # of tree and pack together
+
+
+def pack(root: Path, version: str) -> int:
+    """`version`: of the Python that the other machine has."""
     folder = root / ".gpu_check"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    environment = {
-        **os.environ,
-        "PYTHON": python,
-        "VENV": f".venv-{Path(python).name.removeprefix('python')}",
-    }
-    subprocess.run(["bash", "tools/make_wheel.sh"], cwd=root, env=environment, check=True)
-    tag = subprocess.run(
-        [python, "-c", "import sys; print('cp%d%d' % sys.version_info[:2])"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    subprocess.run(["bash", "tools/make_wheel.sh", version], cwd=root, check=True)
+    tag = "cp" + version.replace(".", "")
     newest = max((root / "dist").glob(f"*-{tag}-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
     shutil.copy(newest, folder)
     pack_headers(folder)
-    print(f"{folder}: {sum(f.stat().st_size for f in folder.rglob('*') if f.is_file()) / 1e6:.1f} MB")
+    packed = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True
+    ).stdout
+    tree = sum((root / name).stat().st_size for name in listed.split("\0") if (root / name).is_file())
+    print(f"{folder}: {packed / 2**20:.1f} MiB, with the tree {(packed + tree) / 2**20:.1f} MiB")
+    if packed + tree > MOST_BYTES:
+        print(f"[gpu_check] at most {MOST_BYTES >> 20} MiB are allowed.", file=sys.stderr)
+        return 1
     return 0
 
 
