@@ -286,8 +286,9 @@ std::shared_ptr<const Optimizer> make_optimizer(Runtime& runtime, OptimizerSpec 
       names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
     }
   }
-  detail::throw_error<ValueError>("[KVStore] no optimizer '{}' runs in a store; there are {}.", spec.name,
-                                  names);
+  detail::throw_error<ValueError>(
+      "[optimizer] no optimizer '{}' is written in C++, as stores and C++ programs need; there are {}.",
+      spec.name, names);
 }
 
 }  // namespace loomix::kvstore
