@@ -238,49 +238,66 @@ const ops::OpTable& table_of_sleepers() {
   return *made;
 }
 
+// The time of a product over links of this speed by ranks that sleep instead of computing, the best of some rounds.
+struct Timed {
+  ProductWay way;
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+Timed product_over_links(Algorithm algorithm, int64_t rows, int64_t inner, double bytes_per_s) {
+  constexpr int kRanks = 4, kRounds = 8;
+  Ranks ranks(kRanks, std::chrono::seconds(20), table_of_sleepers(),
+              {bytes_per_s, std::chrono::microseconds(20)});
+  Timed found;
+  const auto is_good = [&] {
+    return found.seconds < 1.1 * std::max(found.way.compute_s, found.way.travel_s);
+  };
+  for (int round = 0; round < kRounds && !is_good(); ++round) {
+    std::chrono::steady_clock::time_point begin;
+    ranks.run([&](const JobRef& job) {
+      job->links = {bytes_per_s, 20e-6, kFlops};
+      job->kept().set_limit(0);
+      const ProductOptions options{.algorithm = algorithm};
+      const ProductCase here{Layout::by_rows(rows, inner, kRanks), Layout::by_rows(inner, rows, kRanks),
+                             DType::float32, kRanks, job->links};
+      const ProductWay chosen = ways_to_multiply(here, job->transfers(), options).front();
+      const auto a = DistMatrix::filled(job, chosen.a, DType::float32, 1);
+      const auto b = DistMatrix::filled(job, chosen.b, DType::float32, 1);
+      job->engine().wait_all();
+      comm::wait_for_call([&](comm::ProcessGroup::Done done) { job->group().barrier(std::move(done)); });
+      if (job->rank() == 0) {
+        found.way = ways_to_multiply(a, b, options).front();
+        begin = std::chrono::steady_clock::now();
+      }
+      const DistMatrix c = dot(a, b, options);
+      job->engine().wait_all();
+    });
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    found.seconds = std::min(found.seconds, time.count());
+  }
+  return found;
+}
+
 // What travels while something is computed takes no time, or the other way round, wherever the model says so.
 TEST(Product, TheLongerOneHidesTheOther) {
-  constexpr int kRanks = 4;
   constexpr int64_t kLong = 2048, kShort = 256;  // little to copy
-  // benchmarks/linalg/hidden.cc finds 1.01 to 1.54 with two processes on two cores; other work delays whoever sleeps.
-  constexpr double kMost = 1.25;
+  constexpr double kComputes = 2.0 * kShort * kShort * kLong / 4 / kFlops,
+                   kBytes = kShort * kLong * 4.0 * 3 / 4;
+  constexpr double kMost =
+      1.3;  // one after the other they take 1.5 times the longer one in the first of the two cases
   int hidden = 0;
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::grid, Algorithm::reduce}) {
+    // Other work on the machine delays whoever sleeps.
+    const Timed free = product_over_links(algorithm, kShort, kLong, 1e12);
+    const double delayed = std::max(1.0, free.seconds / free.way.compute_s);
     for (const double ratio : {0.5, 5.0}) {  // of travelling to computing, about
-      const double compute_s = 2.0 * kShort * kShort * kLong / kRanks / kFlops;
-      const double bytes_per_s = kShort * kLong * 4.0 * (kRanks - 1) / kRanks / (ratio * compute_s);
-      Ranks ranks(kRanks, std::chrono::seconds(20), table_of_sleepers(),
-                  {bytes_per_s, std::chrono::microseconds(20)});
-      ProductWay way;
-      double best = std::numeric_limits<double>::infinity(), bound = 0;
-      for (int round = 0; round < 4 && best > bound; ++round) {
-        std::chrono::steady_clock::time_point begin;
-        ranks.run([&](const JobRef& job) {
-          job->links = {bytes_per_s, 20e-6, kFlops};
-          job->kept().set_limit(0);
-          const ProductOptions options{.algorithm = algorithm};
-          const ProductCase here{Layout::by_rows(kShort, kLong, kRanks),
-                                 Layout::by_rows(kLong, kShort, kRanks), DType::float32, kRanks, job->links};
-          const ProductWay chosen = ways_to_multiply(here, job->transfers(), options).front();
-          const auto a = DistMatrix::filled(job, chosen.a, DType::float32, 1);
-          const auto b = DistMatrix::filled(job, chosen.b, DType::float32, 1);
-          job->engine().wait_all();
-          comm::wait_for_call([&](comm::ProcessGroup::Done done) { job->group().barrier(std::move(done)); });
-          if (job->rank() == 0) {
-            way = ways_to_multiply(a, b, options).front();
-            begin = std::chrono::steady_clock::now();
-          }
-          const DistMatrix c = dot(a, b, options);
-          job->engine().wait_all();
-        });
-        best =
-            std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-        bound = kMost * std::max(way.compute_s, way.travel_s);
-      }
-      if (way.seconds > 1.03 * std::max(way.compute_s, way.travel_s)) continue;
+      const auto [way, seconds] = product_over_links(algorithm, kShort, kLong, kBytes / (ratio * kComputes));
+      const double longer = std::max(way.compute_s, way.travel_s);
+      if (way.seconds > 1.03 * longer) continue;
       ++hidden;
-      EXPECT_LE(best, bound) << way.name() << ": computes " << way.compute_s << " s, sends " << way.travel_s
-                             << " s, by the model " << way.seconds << " s";
+      EXPECT_LE(seconds, kMost * delayed * longer)
+          << way.name() << ": computes " << way.compute_s << " s, sends " << way.travel_s
+          << " s, by the model " << way.seconds << " s; over free links " << free.seconds << " s";
     }
   }
   EXPECT_GE(hidden, 3) << "of six cases";
