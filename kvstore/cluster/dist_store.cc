@@ -252,7 +252,8 @@ DistStore::Entry DistStore::count_push(const Key& key, CompressionParams& compre
   compression = compression_;
   if (entry.packed.is_none()) {
     int64_t bytes = 0;
-    for (const Shard& shard : entry.shards) bytes += compressed_bytes(compression.code(), shard.end - shard.begin);
+    for (const Shard& shard : entry.shards)
+      bytes += compressed_bytes(compression.code(), shard.end - shard.begin);
     engine::Engine& engine = runtime_.engine();
     entry.packed = NDArray(engine, Shape{bytes}, DType::uint8, Device::cpu());
     if (compression.has_residual())
@@ -277,8 +278,8 @@ void DistStore::push(const Key& key, std::span<const NDArray> values, int priori
   }
   stretches.push_back({0, 0, packs ? at : now.shards.back().end * now.unit()});
   if (packs) {
-    compress_stretches(request, compression.code(), merged, now.residual, {stretches.begin(), stretches.end() - 1},
-                       now.packed);
+    compress_stretches(request, compression.code(), merged, now.residual,
+                       {stretches.begin(), stretches.end() - 1}, now.packed);
   }
   const NDArray source = packs ? now.packed : merged;
   Packing packing = Packing::of(compression);

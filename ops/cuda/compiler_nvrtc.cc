@@ -79,8 +79,7 @@ std::string compile(const std::string& source, int architecture) {
                      names.data()) != 0)
     throw DeviceError("[nvrtc] it made no program.");
   const std::string arch = fmt::format("--gpu-architecture=sm_{}", architecture);
-  const char* const options[] = {arch.c_str(), "--std=c++20",
-                                 "--device-as-default-execution-space"};
+  const char* const options[] = {arch.c_str(), "--std=c++20", "--device-as-default-execution-space"};
   const int status = nvrtc().compile(program, static_cast<int>(std::size(options)), options);
   std::string result;
   size_t bytes = 0;
