@@ -20,9 +20,10 @@ namespace {
 constexpr int64_t kBlock = 1024;
 constexpr int64_t kPlaceBytes = sizeof(uint32_t) + sizeof(float);
 
+// At least one of those that there are.
 int64_t kept_of(const Code& code, int64_t count) {
-  return std::clamp<int64_t>(std::llround(static_cast<double>(code.ratio) * static_cast<double>(count)), 1,
-                             count);
+  const int64_t share = std::llround(static_cast<double>(code.ratio) * static_cast<double>(count));
+  return std::min(std::max<int64_t>(share, 1), count);
 }
 
 // Without the sign, the bits of floats are in the order of their sizes.
@@ -30,6 +31,7 @@ uint32_t size_bits(float value) { return std::bit_cast<uint32_t>(value) & 0x7fff
 
 // The largest values; of equal ones the first.
 void compress_top(int64_t kept, const float* values, float* residual, std::byte* to, int64_t count) {
+  if (kept == 0) return;
   std::vector<uint32_t> sizes(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     residual[i] += values[i];

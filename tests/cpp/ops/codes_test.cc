@@ -23,6 +23,16 @@ TEST(Codes, MistakesAreNamed) {
     EXPECT_THROW(Code::parse(text, "test"), ValueError) << text;
 }
 
+TEST(Codes, NothingStaysNothing) {
+  for (const char* text : {"float16", "2bit:0.5", "topk:0.01"}) {
+    const Code code = Code::parse(text, "test");
+    EXPECT_EQ(compressed_bytes(code, 0), 0) << text;
+    compress(code, nullptr, nullptr, nullptr, 0);
+    decompress(code, {}, nullptr, 0);
+  }
+  EXPECT_EQ(compressed_bytes(Code::parse("topk:0.01", "test"), 1), 8);
+}
+
 TEST(Codes, PlacesOutOfRangeAreRefused) {
   const Code code = Code::parse("topk:0.5", "test");
   const std::vector<float> values = {1, 2, 3, 4};

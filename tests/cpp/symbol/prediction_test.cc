@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <sstream>
 #include <string>
@@ -378,13 +379,20 @@ TEST_F(Prediction, WeightsAreMadeReadyOnce) {
   const auto executor = bind(conv(Symbol::variable("data"), 32, 3), {1, 16, 8, 8}, true);
   predict(*executor);
   NDArray data = argument(*executor, "data");
-  const auto before = engine_->stats().pushed;
-  predict(*executor);
-  const auto steady = engine_->stats().pushed - before;
-  data.copy_from_host(Floats(static_cast<size_t>(data.size()), 1.0f).data(), data.bytes());
-  const auto again = engine_->stats().pushed;
-  predict(*executor);
-  EXPECT_EQ(engine_->stats().pushed - again, steady);
+  // Waits count as pushed, and whether a reader must wait depends on the machine: so the least of some passes.
+  const auto pushed_at_least = [&](bool with_other_data) {
+    auto least = std::numeric_limits<int64_t>::max();
+    for (int pass = 0; pass < 5; ++pass) {
+      if (with_other_data)
+        data.copy_from_host(Floats(static_cast<size_t>(data.size()), 1.0f).data(), data.bytes());
+      engine_->wait_all();
+      const auto before = static_cast<int64_t>(engine_->stats().pushed);
+      predict(*executor);
+      least = std::min(least, static_cast<int64_t>(engine_->stats().pushed) - before);
+    }
+    return least;
+  };
+  EXPECT_EQ(pushed_at_least(true), pushed_at_least(false));
 }
 
 TEST_F(Prediction, MonitorsSeeTheGraphAsItWasComposed) {
