@@ -14,8 +14,11 @@ import argparse
 import json
 import pathlib
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+import loomix as mx
 from loomix import _parallel
 from loomix.parallel import Layout
 from loomix.parallel.split_pass import moves_of
@@ -107,35 +110,52 @@ def network(symbol, image: int, batch: int, ranks: int, links: Links) -> tuple[f
     return layers, gradients, seconds
 
 
+class Column(NamedTuple):
+    """Of a table: its heading, the name of its curve, and for a number of ranks a cell and the seconds."""
+
+    heading: str
+    curve: str
+    cell: Callable[[int], tuple[str, float]]
+
+
+def table_of(columns: list[Column]) -> tuple[str, dict[str, list[float]]]:
+    """A row for each number of ranks, and how many times as fast as one rank each of them is."""
+    lines = ["| ranks | " + " | ".join(column.heading for column in columns) + " |"]
+    lines.append("|---" * (len(columns) + 1) + "|")
+    seconds: dict[str, list[float]] = {column.curve: [] for column in columns}
+    for ranks in RANKS:
+        found = [column.cell(ranks) for column in columns]
+        lines.append(f"| {ranks} | " + " | ".join(text for text, _ in found) + " |")
+        for column, (_, taken) in zip(columns, found):
+            seconds[column.curve].append(taken)
+    speedups = {curve: [taken[RANKS.index(1)] / one for one in taken] for curve, taken in seconds.items()}
+    return "\n".join(lines), speedups
+
+
 def products_table(links: Links, sizes: tuple[int, ...]) -> tuple[str, dict[str, list[float]]]:
-    """GFLOP/s of all ranks, MB that a rank sends, and the way."""
-    lines = ["| ranks | " + " | ".join(f"{size}: TFLOP/s, MB a rank, way" for size in sizes) + " |"]
-    lines.append("|---" * (len(sizes) + 1) + "|")
-    speedups: dict[str, list[float]] = {}
-    for ranks in RANKS:
-        cells = []
-        for size in sizes:
-            name, sent, seconds = product(size, ranks, links)
-            cells.append(f"{2 * size**3 / seconds / 1e12:.1f}, {sent / 1e6:.1f}, {name.split(',')[0]}")
-            speedups.setdefault(f"product of {size}", []).append(product(size, 1, links)[2] / seconds)
-        lines.append(f"| {ranks} | " + " | ".join(cells) + " |")
-    return "\n".join(lines), speedups
+    """TFLOP/s of all ranks, MB that a rank sends, and the way."""
+
+    def cell(size: int, ranks: int) -> tuple[str, float]:
+        name, sent, seconds = product(size, ranks, links)
+        return f"{2 * size**3 / seconds / 1e12:.1f}, {sent / 1e6:.1f}, {name.split(',')[0]}", seconds
+
+    return table_of(
+        [Column(f"{n}: TFLOP/s, MB a rank, way", f"product of {n}", partial(cell, n)) for n in sizes]
+    )
 
 
-def network_table(name: str, symbol, image: int, batches: tuple[int, ...], links: Links):
+def network_table(
+    name: str, symbol: mx.sym.Symbol, image: int, batches: tuple[int, ...], links: Links
+) -> tuple[str, dict[str, list[float]]]:
     """Images a second, and MB that a rank sends in a step."""
-    lines = ["| ranks | " + " | ".join(f"batch {batch}: images/s, MB a rank" for batch in batches) + " |"]
-    lines.append("|---" * (len(batches) + 1) + "|")
-    speedups: dict[str, list[float]] = {}
-    for ranks in RANKS:
-        cells = []
-        for batch in batches:
-            layers, gradients, seconds = network(symbol, image, batch, ranks, links)
-            cells.append(f"{batch / seconds:,.0f}, {(layers + gradients) / 1e6:.1f}")
-            alone = network(symbol, image, batch, 1, links)[2]
-            speedups.setdefault(f"{name}, batch {batch}", []).append(alone / seconds)
-        lines.append(f"| {ranks} | " + " | ".join(cells) + " |")
-    return "\n".join(lines), speedups
+
+    def cell(batch: int, ranks: int) -> tuple[str, float]:
+        layers, gradients, seconds = network(symbol, image, batch, ranks, links)
+        return f"{batch / seconds:,.0f}, {(layers + gradients) / 1e6:.1f}", seconds
+
+    return table_of(
+        [Column(f"batch {n}: images/s, MB a rank", f"{name}, batch {n}", partial(cell, n)) for n in batches]
+    )
 
 
 def picture(speedups: dict[str, list[float]]) -> str:

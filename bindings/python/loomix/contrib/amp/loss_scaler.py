@@ -108,9 +108,8 @@ class _DeviceScale:
     def __init__(self, scale: float, steps: int, context: Any) -> None:
         self._scale = nd.full((1,), scale, ctx=context)
         self._steps = nd.full((1,), steps, ctx=context)
-        self._factors: dict[
-            Any, NDArray
-        ] = {}  # by device; updates take them from the same places in each step
+        # By device; updates take them from the same places in each step.
+        self._factors: dict[Any, NDArray] = {}
         self.is_applied = False  # whether gradients are those of a scaled loss
 
     def read(self) -> tuple[float, int]:
