@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy semantics (zero-size shapes, NumPy arrays) as scopes, decorators and global switches, and small
-helpers."""
+"""NumPy semantics (zero-size shapes, NumPy arrays, NumPy's default types) as scopes, decorators and global switches,
+and small helpers."""
 
 from __future__ import annotations
 
@@ -26,16 +26,20 @@ __all__ = [
     "get_gpu_memory",
     "getenv",
     "is_np_array",
+    "is_np_default_dtype",
     "is_np_shape",
     "np_array",
+    "np_default_dtype",
     "np_shape",
     "np_ufunc_legal_option",
     "reset_np",
     "set_np",
+    "set_np_default_dtype",
     "set_np_shape",
     "setenv",
     "use_np",
     "use_np_array",
+    "use_np_default_dtype",
     "use_np_shape",
     "wrap_np_binary_func",
     "wrap_np_unary_func",
@@ -45,18 +49,20 @@ __all__ = [
 class _Flags(threading.local):
     """Per thread; None means the global switch decides. The flag of shapes is the core's."""
 
-    array = None
+    array: bool | None = None
+    dtype: bool | None = None
 
 
 _local = _Flags()
-_array_everywhere = False
+_everywhere = {"array": False, "dtype": False}
 
 
 def _exchange(flag: Any, value: Any) -> bool | None:
     """Sets a flag of this thread and returns its value before."""
     if flag == "shape":
         return _core.exchange_numpy_shapes(value)
-    previous, _local.array = _local.array, value
+    previous = getattr(_local, flag)
+    setattr(_local, flag, value)
     return previous
 
 
@@ -110,7 +116,22 @@ def is_np_array() -> bool:
     ...     is_np_array()
     True
     """
-    return _array_everywhere if _local.array is None else _local.array
+    return _everywhere["array"] if _local.array is None else _local.array
+
+
+def is_np_default_dtype() -> bool:
+    """Whether ``mx.np`` makes arrays of official NumPy's default types now.
+
+    Then lists, numbers and functions that make arrays give float64 where they give float32 otherwise, and ``arange`` of
+    whole numbers and ``indices`` give int64.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> mx.util.is_np_default_dtype()
+    False
+    """
+    return _everywhere["dtype"] if _local.dtype is None else _local.dtype
 
 
 def set_np_shape(active: bool) -> bool:
@@ -123,6 +144,22 @@ def set_np_shape(active: bool) -> bool:
     previous = is_np_shape()
     _exchange("shape", bool(active))
     return previous
+
+
+def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
+    """Switches NumPy's default types on or off for this thread; returns the previous setting.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> before = mx.util.set_np_default_dtype(True)
+    >>> mx.np.zeros(2).dtype
+    dtype('float64')
+    >>> mx.util.set_np_default_dtype(before)
+    True
+    """
+    previous = _exchange("dtype", bool(is_np_default_dtype))
+    return _everywhere["dtype"] if previous is None else previous
 
 
 def np_shape(active: bool = True) -> Any:
@@ -149,8 +186,22 @@ def np_array(active: bool = True) -> Any:
     return _NumpyArrayScope(active)
 
 
-def set_np(shape: int | Sequence[int] = True, array: bool = True) -> None:
-    """Switches NumPy's shape rules and NumPy-like arrays on or off for all threads.
+def np_default_dtype(active: bool = True) -> Any:
+    """A ``with`` scope in which :func:`NumPy's default types <is_np_default_dtype>` are on (or off).
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> with mx.util.np_default_dtype():
+    ...     x = mx.np.array([1, 2])
+    >>> x.dtype, mx.np.array([1, 2]).dtype
+    (dtype('float64'), dtype('float32'))
+    """
+    return _Scope("dtype", active)
+
+
+def set_np(shape: int | Sequence[int] = True, array: bool = True, dtype: bool = False) -> None:
+    """Switches NumPy's shape rules, NumPy-like arrays, and NumPy's default types on or off for all threads.
 
     Raises
     ------
@@ -167,10 +218,9 @@ def set_np(shape: int | Sequence[int] = True, array: bool = True) -> None:
     """
     if array and not shape:
         raise ValueError("[set_np] NumPy-like arrays need NumPy's shape rules; expected shape=True.")
-    global _array_everywhere
     _core.set_numpy_shapes_of_process(bool(shape))
-    _array_everywhere = bool(array)
-    for flag in ("shape", "array"):
+    _everywhere.update(array=bool(array), dtype=bool(dtype))
+    for flag in ("shape", "array", "dtype"):
         _exchange(flag, None)
 
 
@@ -240,6 +290,21 @@ def use_np_array(func: Callable[..., Any]) -> Any:
     True
     """
     return _decorate(func, np_array)
+
+
+def use_np_default_dtype(func: Callable[..., Any]) -> Any:
+    """Decorator: a function, or every method of a class, runs under :func:`np_default_dtype`.
+
+    Examples
+    --------
+    >>> import loomix as mx
+    >>> @mx.util.use_np_default_dtype
+    ... def ones():
+    ...     return mx.np.ones(2)
+    >>> ones().dtype
+    dtype('float64')
+    """
+    return _decorate(func, np_default_dtype)
 
 
 def use_np(func: Callable[..., Any]) -> Any:

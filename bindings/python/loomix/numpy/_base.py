@@ -11,6 +11,7 @@ import numpy as onp
 from .. import _core
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, ShapeError
 from ..context import Context, as_context, current_context
+from ..util import is_np_default_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -114,7 +115,21 @@ def is_floating(array: Any) -> bool:
 
 
 def default_float() -> str:
-    return "float32"
+    """The type of numbers that come without one; `util.is_np_default_dtype` decides.
+
+    >>> default_float()
+    'float32'
+    """
+    return "float64" if is_np_default_dtype() else "float32"
+
+
+def default_integer() -> str:
+    """The type of positions that come without one.
+
+    >>> default_integer()
+    'int32'
+    """
+    return "int64" if is_np_default_dtype() else "int32"
 
 
 def promoted(a: str, b: str) -> str:

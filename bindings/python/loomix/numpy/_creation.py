@@ -8,12 +8,14 @@ from typing import Any
 import numpy as onp
 
 from ..base import MXNetValueError
+from ..util import is_np_default_dtype
 from ._base import (
     F,
     asarray,
     cast,
     context_of,
     default_float,
+    default_integer,
     is_array,
     naming_errors,
     row_major,
@@ -22,31 +24,39 @@ from ._base import (
 )
 
 
+class _DefaultType:
+    """Stands where MXNet's signatures have float32 or int32, so that a caller's own float32 is told from none."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+
+_DEFAULT: Any = _DefaultType()
+
+
 def _type(dtype: Any) -> str:
-    return default_float() if dtype is None else type_name(dtype)
+    return default_float() if dtype is None or dtype is _DEFAULT else type_name(dtype)
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
-    """A new array of zeros; of float32 unless a type is given."""
+    """A new array of zeros; of the default type, float32, unless one is given."""
     row_major(order, "np.zeros")
     return F._zeros(shape=shape_of(shape), ctx=context_of(ctx), dtype=_type(dtype))
 
 
-def ones(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> Any:
+def ones(shape: Any, dtype: Any = _DEFAULT, order: str = "C", ctx: Any = None) -> Any:
     """A new array of ones."""
     row_major(order, "np.ones")
-    return F._ones(
-        shape=shape_of(shape), ctx=context_of(ctx), dtype=_type(None if dtype is onp.float32 else dtype)
-    )
+    return F._ones(shape=shape_of(shape), ctx=context_of(ctx), dtype=_type(dtype))
 
 
-def empty(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> Any:
+def empty(shape: Any, dtype: Any = _DEFAULT, order: str = "C", ctx: Any = None) -> Any:
     """A new array whose elements are not set."""
     from .. import _core
     from .multiarray import ndarray
 
     row_major(order, "np.empty")
-    kind = _type(None if dtype is onp.float32 else dtype)
+    kind = _type(dtype)
     return ndarray(_core.empty(shape_of(shape), context_of(ctx), kind))
 
 
@@ -103,11 +113,15 @@ def empty_like(
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: Any = None) -> Any:
-    """The numbers from ``start`` below ``stop``; of float32 unless a type is given."""
+    """The numbers from ``start`` below ``stop``; of float32 unless a type is given.
+
+    Under ``util.np_default_dtype`` they are of int64 or float64, as official NumPy's."""
     if stop is None:
         start, stop = 0, start
     if step == 0:
         raise MXNetValueError("[np.arange] step is 0; expected another number.")
+    if dtype is None and is_np_default_dtype():
+        dtype = onp.result_type(onp.int64, *(type(x) for x in (start, stop, step)))
     return F._arange(start=start, stop=stop, step=step, ctx=context_of(ctx), dtype=_type(dtype))
 
 
@@ -161,17 +175,19 @@ def logspace(
     return cast(float(base) ** exponents, _type(dtype))
 
 
-def eye(N: int, M: Any = None, k: int = 0, dtype: Any = onp.float32, **kwargs: Any) -> Any:
+def eye(N: int, M: Any = None, k: int = 0, dtype: Any = _DEFAULT, **kwargs: Any) -> Any:
     """A matrix with ones on the diagonal ``k``, and zeros elsewhere."""
     ctx = kwargs.pop("ctx", None)
     row_major(kwargs.pop("order", "C"), "np.eye")
     if kwargs:
         raise MXNetValueError(f"[np.eye] there is no argument {next(iter(kwargs))!r}; expected ctx or order.")
     M = N if M is None else M
-    kind = _type(None if dtype is onp.float32 else dtype)
+    kind = _type(dtype)
     if N == 0 or M == 0:
         return zeros((N, M), kind, ctx=ctx)
-    return F._eye(N=N, M=M, k=k, ctx=context_of(ctx), dtype=kind)
+    # The operator takes the types that MXNet's has.
+    made = {"bool": "uint8", "bfloat16": "float32"}.get(kind, kind)
+    return cast(F._eye(N=N, M=M, k=k, ctx=context_of(ctx), dtype=made), kind)
 
 
 def identity(n: int, dtype: Any = None, ctx: Any = None) -> Any:
@@ -179,14 +195,15 @@ def identity(n: int, dtype: Any = None, ctx: Any = None) -> Any:
     return eye(n, dtype=_type(dtype), ctx=ctx)
 
 
-def indices(dimensions: Any, dtype: Any = onp.int32, ctx: Any = None) -> Any:
+def indices(dimensions: Any, dtype: Any = _DEFAULT, ctx: Any = None) -> Any:
     """The positions of the elements of an array: one array for each axis, stacked."""
-    return asarray(onp.indices(dimensions).astype(type_name(dtype))).as_in_context(context_of(ctx))
+    kind = default_integer() if dtype is _DEFAULT else type_name(dtype)
+    return asarray(onp.indices(dimensions).astype(kind)).as_in_context(context_of(ctx))
 
 
 def _window(name: str) -> Any:
-    def function(M: int, dtype: Any = onp.float32, ctx: Any = None) -> Any:
-        return asarray(getattr(onp, name)(M).astype(type_name(dtype))).as_in_context(context_of(ctx))
+    def function(M: int, dtype: Any = _DEFAULT, ctx: Any = None) -> Any:
+        return asarray(getattr(onp, name)(M).astype(_type(dtype))).as_in_context(context_of(ctx))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name.capitalize()} window."
@@ -201,9 +218,9 @@ def copy(a: Any, out: Any = None) -> Any:
     return F.identity(asarray(a, who="np.copy"), out=out)
 
 
-def tri(N: int, M: Any = None, k: int = 0, dtype: Any = onp.float32, ctx: Any = None) -> Any:
+def tri(N: int, M: Any = None, k: int = 0, dtype: Any = _DEFAULT, ctx: Any = None) -> Any:
     """A matrix with ones on and below the diagonal ``k``, and zeros above."""
-    return asarray(onp.tri(N, M, k).astype(type_name(dtype))).as_in_context(context_of(ctx))
+    return asarray(onp.tri(N, M, k).astype(_type(dtype))).as_in_context(context_of(ctx))
 
 
 FUNCTIONS: dict[str, Any] = {

@@ -163,14 +163,14 @@ class ndarray(_Base):
         return onp.dtype(_core.NDArrayBase.dtype.__get__(self))
 
     def __repr__(self) -> str:
-        """As in MXNet: as of NumPy, where float32 and bool need no mention, and the device if it is not the CPU."""
+        """As in MXNet: as of NumPy; the default type and bool need no mention, a device that is not the CPU does."""
         if self._is_none:
             return "array(None)"
         text = repr(self._readable())
         name = name_of_type(self)
-        if name in ("float32", "bool", "bfloat16"):
-            text = text.replace(", dtype=float32", "")
-        elif "dtype=" not in text:
+        if name in (default_float(), "bfloat16"):
+            text = text.replace(f", dtype={'float32' if name == 'bfloat16' else name}", "")
+        elif name != "bool" and "dtype=" not in text:
             text = f"{text[:-1]}, dtype={name})"
         if name == "bfloat16":
             text = f"{text[:-1]}, dtype=bfloat16)"
@@ -409,7 +409,8 @@ _core.set_numpy_class(ndarray, _elementwise.OPERATORS)
 
 
 def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
-    """A new array. Arrays keep their type; lists and numbers become float32 unless a type is given.
+    """A new array. Arrays keep their type; lists and numbers become float32 unless a type is given
+    (float64 under ``util.np_default_dtype``).
 
     Examples
     --------

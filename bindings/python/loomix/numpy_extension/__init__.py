@@ -20,11 +20,14 @@ from ..numpy._base import F, asarray, cast, no_such_name, row_major
 from ..random import seed as seed
 from ..util import get_cuda_compute_capability as get_cuda_compute_capability
 from ..util import is_np_array as is_np_array
+from ..util import is_np_default_dtype as is_np_default_dtype
 from ..util import is_np_shape as is_np_shape
 from ..util import reset_np as reset_np
 from ..util import set_np as set_np
+from ..util import set_np_default_dtype as set_np_default_dtype
 from ..util import use_np as use_np
 from ..util import use_np_array as use_np_array
+from ..util import use_np_default_dtype as use_np_default_dtype
 from ..util import use_np_shape as use_np_shape
 from . import image as image
 from . import random as random
