@@ -3,8 +3,10 @@
 
 #include "base/error.h"
 #include "ops/elemwise/loops.h"
+#include "ops/isa.h"
 #include "ops/linalg/blas.h"
 #include "ops/linear/gemm_blocks.h"
+#include "ops/linear/half_row.h"
 
 namespace loomix::ops {
 namespace {
@@ -46,6 +48,8 @@ void matmul_halves(const MatMul& s, DType dtype, const void* a, const void* b, v
                   to + i * columns, columns);
   };
   LOOMIX_INTERNAL_CHECK(s.m <= kFewRows && !s.transpose_a);
+  const HalfRowLoops& loops = best_loops<HalfRowLoops>();
+  const HalfRow* const one_row = s.m > 1 ? nullptr : dtype == DType::float16 ? loops.f16 : loops.bf16;
   engine::set_omp_threads(1);
   engine::parallel_for(context, (s.n + most_columns - 1) / most_columns, 1, [&](int64_t begin, int64_t end) {
     alignas(64) float left[kFewRows * kLong], right[kLong * kShort], sums[kFewRows * kLong];
@@ -56,6 +60,13 @@ void matmul_halves(const MatMul& s, DType dtype, const void* a, const void* b, v
       for (int64_t k = 0; k < s.k; k += most_depth) {
         const int64_t depth = std::min(most_depth, s.k - k);
         bring(a, k, s.k, s.m, depth, left);
+        if (one_row) {
+          const auto* const from =
+              static_cast<const uint16_t*>(b) + (s.transpose_b ? first * s.k + k : k * s.n + first);
+          if (s.transpose_b) one_row->dots(columns, depth, left, from, s.k, sums);
+          else one_row->adds(columns, depth, left, from, s.n, sums);
+          continue;
+        }
         if (s.transpose_b) bring(b, first * s.k + k, s.k, columns, depth, right);
         else bring(b, k * s.n + first, s.n, depth, columns, right);
         block_cblas({s.m, columns, depth, false, s.transpose_b, true},

@@ -413,6 +413,24 @@ TEST(FullyConnected, FewRowsOfHalvesTimesALargeMatrix) {
   }
 }
 
+// Their matrix is converted in registers; depths, rows and columns that fill no vector.
+TEST(FullyConnected, OneRowOfHalvesTimesALargeMatrix) {
+  RunOptions add;
+  add.req = Req::add;
+  add.start = 2;
+  for (const DType half : {DType::float16, DType::bfloat16}) {
+    for (const int64_t depth : {1, 7, 16, 2101}) {
+      const Tensor row = random_tensor({1, depth}, 1, half), bias = random_tensor({21}, 3, half);
+      compare_kernels("FullyConnected", {row, random_tensor({21, depth}, 2, half), bias},
+                      {{"num_hidden", "21"}});
+      for (const int64_t columns : {1, 6, 2077}) {
+        compare_kernels("dot", {row, random_tensor({depth, columns}, 2, half)}, {});
+        compare_kernels("dot", {row, random_tensor({depth, columns}, 2, half)}, {}, add);
+      }
+    }
+  }
+}
+
 TEST(FullyConnected, KernelsAndGradients) {
   for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
     for (int64_t rows : {0, 1, 5}) {
