@@ -3,29 +3,11 @@
 
 #include "engine/parallel_for.h"
 #include "ops/quantization/quantization.h"
-#include "ops/rnn/rnn.h"
-#include "ops/scratch_slots.h"
+#include "ops/rnn/rnn_pieces.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
 namespace {
-
-// The memory of a run, taken piece by piece. Without memory it counts what a run takes.
-class Pieces {
- public:
-  explicit Pieces(std::byte* memory = nullptr) : memory_(memory) {}
-  template <class T>
-  T* take(int64_t count) {
-    auto* const piece = memory_ ? reinterpret_cast<T*>(memory_ + used_) : nullptr;
-    used_ += aligned(static_cast<size_t>(count) * sizeof(T));
-    return piece;
-  }
-  size_t used() const { return used_; }
-
- private:
-  std::byte* memory_;
-  size_t used_ = 0;
-};
 
 // A matrix of one row a gate of a unit, rounded to int8 with one scale a row.
 struct RoundedRows {
@@ -33,7 +15,7 @@ struct RoundedRows {
   float* steps;
   int64_t columns = 0;
 
-  RoundedRows(Pieces& pieces, int64_t rows, int64_t widest)
+  RoundedRows(ScratchPieces& pieces, int64_t rows, int64_t widest)
       : values(pieces.take<int8_t>(rows * widest)), steps(pieces.take<float>(rows)) {}
 
   void round(const float* from, int64_t rows, int64_t width) {
@@ -57,7 +39,7 @@ struct RoundedRows {
 };
 
 struct Room {
-  Pieces pieces;
+  ScratchPieces pieces;
   float *in, *out, *hidden, *cell, *gates;
   RoundedRows i2h, h2h;
 

@@ -30,7 +30,7 @@ WITHOUT_FORM = {
     "CTCLoss", "Correlation", "_contrib_DeformableConvolution", "_contrib_DeformablePSROIPooling",
     "_contrib_MultiBoxTarget", "_contrib_MultiProposal", "_contrib_PSROIPooling", "_contrib_Proposal",
     "_contrib_RROIAlign", "_contrib_bipartite_matching", "_contrib_box_encode", "_contrib_quantize",
-    "_contrib_quantize_asym",
+    "_contrib_quantize_asym", "_contrib_calibrate_entropy",
     "_contrib_count_sketch", "_contrib_fft", "_contrib_ifft", "_linalg_gelqf", "_linalg_inverse",
     "_linalg_pinv", "_linalg_potrf", "_linalg_potri", "_linalg_slogdet", "_linalg_solve", "_linalg_svd",
     "_linalg_syevd", "_linalg_trsm", "_random_pdf_dirichlet",

@@ -145,6 +145,83 @@ def quantize_asym(x, min_calib_range, max_calib_range):
     return [rounded(x * scale + shift, 1, "uint8"), np.float32([scale]), np.float32([shift])]
 
 
+def lstm(
+    x, parameters, state, cell, scale, shift, state_size, num_layers, mode, bidirectional, state_outputs
+):
+    """Each row of a weight is rounded to int8 with a scale of its own; all else is of real numbers."""
+    gates, directions = 4 * state_size, 2 if bidirectional else 1
+    widths = [x.shape[2]] + [directions * state_size] * (num_layers - 1)
+    sizes = [(gates, columns) for width in widths for columns in (width, state_size) * directions]
+    weights, at = [], 0
+    for rows_, columns in sizes:
+        part = parameters[at : at + rows_ * columns].reshape(rows_, columns)
+        at += rows_ * columns
+        own = np.abs(part).max(1, keepdims=True).astype(float) / 127
+        weights.append(np.rint(np.float32(part / own)) * own)
+    biases = parameters[at:].reshape(num_layers * directions, 2, gates).sum(1)
+    value, last = (x.astype(float) - shift) / scale, ([], [])
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))
+    for layer in range(num_layers):
+        made = []
+        for way in range(directions):
+            n = layer * directions + way
+            h, c, steps = state[n], cell[n], []
+            for row in value[::-1] if way else value:
+                gate = row @ weights[2 * n].T + h @ weights[2 * n + 1].T + biases[n]
+                i, f, g, o = np.split(gate, 4, 1)
+                c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+                h = sigmoid(o) * np.tanh(c)
+                steps.append(h)
+            made.append(np.stack(steps[::-1] if way else steps))
+            last[0].append(h)
+            last[1].append(c)
+        value = np.concatenate(made, 2)
+    return [value, np.stack(last[0]), np.stack(last[1])] if state_outputs else value
+
+
+def scaled(x, parameters, state, cell, scale, shift):
+    """Data of uint8 that stands for what lies between -1 and 1."""
+    return x, parameters / 255, state / 255, cell / 255, np.array([127.5]), np.array([127.5])
+
+
+def smoothed(values):
+    """Zeros get a little, which the others give."""
+    zero = values == 0
+    given = 1e-4 * zero.sum() / max(1, (~zero).sum())
+    return None if given >= 1 or zero.all() else np.where(zero, 1e-4, values - given)
+
+
+def entropy(hist, edges, num_quantized_bins):
+    """The threshold of least divergence between the values cut off there, and what the steps tell of them."""
+    middle, best = len(hist) // 2, (np.inf, None)
+    for half in range(num_quantized_bins // 2, middle + 1):
+        first, end = middle - half, min(middle + half + 1, len(hist))
+        kept = hist[first:end].astype(float)
+        kept[0] = 0  # as in MXNet
+        cut = kept.copy()
+        cut[0] += hist[: first + 1].sum()
+        cut[-1] += hist[end:].sum()
+        merged, told = len(kept) // num_quantized_bins, np.zeros(len(kept))
+        for step_ in range(num_quantized_bins):
+            part = slice(step_ * merged, None if step_ == num_quantized_bins - 1 else (step_ + 1) * merged)
+            used = (kept[part] != 0).sum()
+            told[part] = np.where((cut[part] != 0) & (used > 0), kept[part].sum() / max(1, used), 0)
+        p, q = smoothed(cut), smoothed(told)
+        if p is None or q is None:
+            continue
+        p, q = p / p.sum(), q / q.sum()
+        best = min(best, ((p * np.log(p / q)).sum(), half))
+    return [np.float32([edges[min(middle + best[1] + 1, len(hist))]]), np.float32([best[0]])]
+
+
+def histogram(hist, edges):
+    """Counts of values around zero, with few far away, and an empty place."""
+    bins = np.arange(len(hist)) - len(hist) // 2
+    counts = np.rint(1000 * np.exp(-np.square(bins / 9.0)) + 2 * hist)
+    counts[len(hist) // 2 + 3] = 0
+    return counts, np.linspace(-3, 3, len(edges))
+
+
 def ranges(*ends):
     """Whole numbers that fill their type, and these ranges."""
 
@@ -204,6 +281,17 @@ CASES = [
         "quantized_batch_norm", [IMAGE, (3,), (3,), (3,), (3,)], normalised, (-1, 2),
         {"eps": 0.01, "fix_gamma": False, "min_calib_range": -250.0, "max_calib_range": 200.0},
         types=dict.fromkeys(range(1, 5), FLOAT), prepare=positive(4, -1, 2), states=(3, 4),
+    ),
+    *(
+        case("quantized_rnn", [(3, 2, 5), (size,), (states, 2, 4), (states, 2, 4), (1,), (1,)], lstm, (),
+             {"state_size": 4, "num_layers": 2, "mode": "lstm", "bidirectional": both, "state_outputs": both}, "uint8",
+             (FLOAT,) * 3, types=dict.fromkeys(range(1, 6), FLOAT), prepare=scaled)
+        for both, size, states in ((False, 16 * (9 + 8) + 64, 2), (True, 32 * (9 + 12) + 128, 4))
+    ),
+    *(
+        Case("contrib.calibrate_entropy", [(count,), (count + 1,)], entropy, {"num_quantized_bins": steps}, low=0,
+             dtypes=(FLOAT,), grad=(), prepare=histogram)
+        for count, steps in ((61, 15), (31, 15), (9, 3))
     ),
 ]  # fmt: skip
 for kind in BYTES:
