@@ -30,6 +30,7 @@ struct Settings {
   bool bulk_inference = true;
   bool bulk_train = true;
   int captured_steps = 4096;
+  int captured_streams = 4;
   bool eliminate_common_expr = true;
   bool fold_norm = true;
   bool choose_layout = true;

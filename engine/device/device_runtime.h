@@ -24,6 +24,19 @@ class RecordedWork : public RefCounted {
   virtual bool renew(const std::function<void()>& issue) = 0;
 };
 
+// Streams beside a queue's own, for work of which some parts need not wait for others. The one worker that issues to the queue uses
+// them; until join() it puts nothing on the queue itself.
+class Branches {
+ public:
+  virtual ~Branches() = default;
+  // What is put on the queue from now on goes to this branch, after what the queue had before, and RunContext::stream has to be what
+  // this returns. Branch 0 is the queue's own stream.
+  virtual void* enter(int branch) = 0;
+  virtual size_t mark() = 0;             // the end of what is on that branch now
+  virtual void follow(size_t mark) = 0;  // what comes next on that branch starts after the mark
+  virtual void join() = 0;               // the queue's own stream follows all branches, and is entered
+};
+
 // An ordered queue of work on a device (a CUDA stream). Calls come from the one worker that issues to it.
 class DeviceQueue {
  public:
@@ -40,6 +53,8 @@ class DeviceQueue {
   // Records what `issue` puts on the queue instead of doing it. Null if the device cannot, or if some of the work cannot be recorded: then
   // nothing was done. Meanwhile `issue` may neither wait, nor allocate, nor record tokens.
   virtual Ref<RecordedWork> record_work(const std::function<void()>& issue) = 0;
+  // So many, within record_work() or not; null where the device has none. The same streams each time.
+  virtual std::unique_ptr<Branches> branches(int count) = 0;
 };
 
 // One device: its queues and its memory. Thread-safe.

@@ -52,6 +52,7 @@ class Queue final : public NullQueue {
     enqueue([=] { std::memset(to, byte, bytes); });
   }
   Ref<RecordedWork> record_work(const std::function<void()>&) override { return {}; }
+  std::unique_ptr<Branches> branches(int) override { return {}; }
 
   // On the device's thread.
   void run(InlineFunction<void(), 64>& work) noexcept {

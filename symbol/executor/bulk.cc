@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "engine/device/device_runtime.h"
 #include "ops/optimizer/step_factor.h"
@@ -24,7 +25,42 @@ void poison(const NDArray& array, engine::RunContext& context) {
   else std::memset(array.view().data, kPoison, bytes);
 }
 
-Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own) {
+// Puts calls on their branches; all on the queue's own stream if there are no places.
+class Bulk::OnBranches {
+ public:
+  OnBranches(std::span<const BranchPlace> places, engine::RunContext& context)
+      : places_(places), context_(context), main_(context.stream), marks_(places.size()) {
+    int count = 0;
+    for (const BranchPlace& place : places) count = std::max(count, place.branch + 1);
+    if (count > 1) branches_ = context.queue->branches(count);
+  }
+  ~OnBranches() { context_.stream = main_; }
+  OnBranches(const OnBranches&) = delete;
+  OnBranches& operator=(const OnBranches&) = delete;
+
+  // Around the call of this number.
+  void before(size_t call) {
+    if (!branches_) return;
+    context_.stream = branches_->enter(places_[call].branch);
+    for (const uint32_t other : places_[call].follows) branches_->follow(marks_[other]);
+  }
+  void after(size_t call) {
+    if (branches_ && places_[call].is_followed) marks_[call] = branches_->mark();
+  }
+  void join() {
+    if (branches_) branches_->join();
+  }
+
+ private:
+  const std::span<const BranchPlace> places_;
+  engine::RunContext& context_;
+  void* const main_;
+  std::vector<size_t> marks_;  // of calls that others follow
+  std::unique_ptr<engine::Branches> branches_;
+};
+
+Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own,
+                     int streams) {
   Ref<Bulk> bulk(new Bulk);
   bulk->engine_ = &engine::parts_of(engine);
   bulk->device_ = parts[0].call->device();
@@ -37,7 +73,7 @@ Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<
     }
     bulk->parts_.push_back({&call, part.random_offset, call.describe_task(), std::move(part.poisoned)});
   }
-  bulk->find_stretches();
+  bulk->find_stretches(engine, streams);
   bulk->cost_ns_ = static_cast<uint32_t>(std::min<double>(cost, std::numeric_limits<uint32_t>::max()));
   bulk->sort_tags();
   return bulk;
@@ -45,7 +81,7 @@ Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<
 
 Ref<Bulk> Bulk::make_updates(engine::Engine& engine, std::vector<Part> parts, const Bulk* before,
                              const NDArray& factor) {
-  Ref<Bulk> bulk = make(engine, std::move(parts), {});
+  Ref<Bulk> bulk = make(engine, std::move(parts), {}, 1);
   if (!factor.is_none()) {
     bulk->factor_ = factor;
     bulk->tags_.push_back({&factor.var(), engine::Access::read});
@@ -64,7 +100,7 @@ void Bulk::sort_tags() {
   tags_.erase(repeated.begin(), repeated.end());
 }
 
-void Bulk::find_stretches() {
+void Bulk::find_stretches(engine::Engine& engine, int streams) {
   recorded_ = make_ref<Recorded>();
   std::vector<Stretch>& stretches = recorded_->stretches;
   for (size_t i = 0; i < parts_.size(); ++i) {
@@ -72,46 +108,70 @@ void Bulk::find_stretches() {
     if (stretches.empty() || stretches.back().same != same) stretches.push_back({i, i, same});
     stretches.back().end = i + 1;
   }
+  for (Stretch& stretch : stretches) {
+    const bool is_recorded = stretch.same && stretch.end - stretch.first >= kLeastRecorded;
+    if (is_recorded && streams > 1) stretch.places = plan(stretch, engine, streams);
+  }
+}
+
+std::vector<BranchPlace> Bulk::plan(const Stretch& stretch, engine::Engine& engine, int streams) const {
+  std::vector<BranchStep> steps;
+  for (size_t i = stretch.first; i < stretch.end; ++i)
+    steps.push_back({parts_[i].call->tags(), static_cast<double>(parts_[i].call->cost_ns())});
+  return plan_branches(steps, streams, engine.device(device_).traits());
 }
 
 void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random) {
   const ops::StepFactor factor(factor_.is_none() ? nullptr : factor_.view().as<float>());
   const bool together = recorded_->runs >= kRunsBefore && task.may_run_together();
+  const bool is_last_before = recorded_->runs == kRunsBefore - 1;
   recorded_->runs += recorded_->runs < kRunsBefore ? 1 : 0;
   for (Stretch& stretch : recorded_->stretches) {
     if (!together || !launch(stretch, context, task))
-      run_parts(stretch.first, stretch.end, context, task, random);
+      run_parts(stretch, is_last_before, context, task, random);
   }
 }
 
-void Bulk::run_parts(size_t first, size_t end, engine::RunContext& context, engine::TaskParts& task,
-                     ops::RandomStream random) const {
-  std::vector<engine::Tag> with_factor;
-  for (const Prepared& part : std::span(parts_).subspan(first, end - first)) {
-    std::span<const engine::Tag> tags = part.call->tags();
-    if (!factor_.is_none()) {
-      with_factor.assign(tags.begin(), tags.end());
-      with_factor.push_back({&factor_.var(), engine::Access::read});
-      tags = with_factor;
-    }
-    if (!task.begin(tags)) continue;
-    for (const NDArray& array : part.poisoned) poison(array, context);
-    try {
-      part.call->run(context, {random.seed, random.offset + part.random_offset});
-    } catch (...) {
-      task.fail(tags, part.describe, std::current_exception());
-      continue;
-    }
-    task.end(tags, part.describe);
+void Bulk::run_parts(const Stretch& stretch, bool on_branches, engine::RunContext& context,
+                     engine::TaskParts& task, ops::RandomStream random) const {
+  OnBranches branches(on_branches ? std::span(stretch.places) : std::span<const BranchPlace>(), context);
+  for (size_t i = stretch.first; i < stretch.end; ++i) {
+    branches.before(i - stretch.first);
+    run_part(parts_[i], context, task, random);
+    branches.after(i - stretch.first);
   }
+  branches.join();
+}
+
+void Bulk::run_part(const Prepared& part, engine::RunContext& context, engine::TaskParts& task,
+                    ops::RandomStream random) const {
+  std::span<const engine::Tag> tags = part.call->tags();
+  std::vector<engine::Tag> with_factor;
+  if (!factor_.is_none()) {
+    with_factor.assign(tags.begin(), tags.end());
+    with_factor.push_back({&factor_.var(), engine::Access::read});
+    tags = with_factor;
+  }
+  if (!task.begin(tags)) return;
+  for (const NDArray& array : part.poisoned) poison(array, context);
+  try {
+    part.call->run(context, {random.seed, random.offset + part.random_offset});
+  } catch (...) {
+    return task.fail(tags, part.describe, std::current_exception());
+  }
+  task.end(tags, part.describe);
 }
 
 bool Bulk::record(Stretch& stretch, engine::RunContext& context) const {
   const auto issue = [&] {
+    OnBranches branches(stretch.places, context);
     for (size_t i = stretch.first; i < stretch.end; ++i) {
+      branches.before(i - stretch.first);
       for (const NDArray& array : parts_[i].poisoned) poison(array, context);
       parts_[i].call->run(context, {});
+      branches.after(i - stretch.first);
     }
+    branches.join();
   };
   if (!stretch.work) stretch.work = context.queue->record_work(issue);
   else if (!stretch.work->renew(issue)) stretch.work = {};

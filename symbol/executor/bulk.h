@@ -6,6 +6,7 @@
 
 #include "engine/device/device_runtime.h"
 #include "engine/task_parts.h"
+#include "symbol/executor/branch_plan.h"
 #include "symbol/executor/op_call.h"
 
 namespace loomix {
@@ -15,7 +16,8 @@ void poison(const NDArray& array, engine::RunContext& context);
 
 // Calls on one device that the engine runs one after the other as one task. Errors, traces and times are those of the calls, as if each
 // were pushed by itself; but that a device which records work gets stretches of calls as one piece from the third run on. In the first
-// runs libraries make their handles and choose algorithms, which cannot be recorded.
+// runs libraries make their handles and choose algorithms, which cannot be recorded. In these pieces, branches run side by side where
+// that seems to pay; the run before goes to the same streams, as handles belong to one each.
 class Bulk final : public RefCounted {
  public:
   struct Part {
@@ -23,8 +25,9 @@ class Bulk final : public RefCounted {
     uint64_t random_offset;              // of its numbers, in those of a run
     std::vector<NDArray> poisoned = {};  // for tests: what it is about to overwrite is filled with 0xFF bytes
   };
-  // `own`, sorted: Vars that nothing but these calls uses. The engine need not know them.
-  static Ref<Bulk> make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own);
+  // `own`, sorted: Vars that nothing but these calls uses. The engine need not know them. `streams`: of a device, for branches.
+  static Ref<Bulk> make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own,
+                        int streams);
   // In the place of `before`: the same calls on the same arrays, with other attributes. What is recorded of those is renewed.
   // `factor`: see ops::StepFactor; none: 1.
   static Ref<Bulk> make_updates(engine::Engine& engine, std::vector<Part> parts, const Bulk* before,
@@ -35,14 +38,22 @@ class Bulk final : public RefCounted {
 
  private:
   Bulk() = default;
+  struct Prepared {
+    const OpCall* call;
+    uint64_t random_offset;
+    engine::Describe describe;  // keeps the call alive
+    std::vector<NDArray> poisoned;
+  };
   // Neighbours among the calls. `same`: they put the same work on their queue in each run.
   struct Stretch {
     size_t first, end;
     bool same;
     bool is_refused = false;  // the device cannot record it
     Ref<engine::RecordedWork> work = {};
-    uint64_t version = 0;  // of the calls that were recorded
+    uint64_t version = 0;                  // of the calls that were recorded
+    std::vector<BranchPlace> places = {};  // of the calls, if some run side by side
   };
+  class OnBranches;
   // Of the one worker that issues to the device.
   struct Recorded : RefCounted {
     std::vector<Stretch> stretches;
@@ -51,21 +62,18 @@ class Bulk final : public RefCounted {
   static constexpr int kRunsBefore = 2;
   static constexpr size_t kLeastRecorded = 3;  // fewer are no slower one by one
 
-  void find_stretches();
+  void find_stretches(engine::Engine& engine, int streams);
+  std::vector<BranchPlace> plan(const Stretch& stretch, engine::Engine& engine, int streams) const;
   void sort_tags();
   void run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random);
-  void run_parts(size_t first, size_t end, engine::RunContext& context, engine::TaskParts& task,
-                 ops::RandomStream random) const;
+  void run_parts(const Stretch& stretch, bool on_branches, engine::RunContext& context,
+                 engine::TaskParts& task, ops::RandomStream random) const;
+  void run_part(const Prepared& part, engine::RunContext& context, engine::TaskParts& task,
+                ops::RandomStream random) const;
   bool launch(Stretch& stretch, engine::RunContext& context, engine::TaskParts& task) const;
   bool record(Stretch& stretch, engine::RunContext& context) const;
   std::string describe() const;
 
-  struct Prepared {
-    const OpCall* call;
-    uint64_t random_offset;
-    engine::Describe describe;  // keeps the call alive
-    std::vector<NDArray> poisoned;
-  };
   std::vector<Prepared> parts_;
   std::vector<engine::Tag> tags_;  // of all calls, sorted by Var
   Ref<Recorded> recorded_;

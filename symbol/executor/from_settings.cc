@@ -65,6 +65,7 @@ PlanOptions plan_from_settings() {
   plan.bulk_inference = given.bulk_inference ? given.bulk_size : 1;
   plan.bulk_forward = plan.bulk_backward = given.bulk_train ? given.bulk_size : 1;
   plan.captured = given.captured_steps;
+  plan.streams = given.captured_streams;
   plan.recompute_share = given.recompute_share;
   return plan;
 }

@@ -27,6 +27,7 @@ struct PlanOptions {
   int bulk_inference = 64, bulk_forward = 64, bulk_backward = 64;
   int captured =
       4096;  // operators on a device that may be one task, which is recorded and launched as one piece; 1: each is a task
+  int streams = 4;  // of a device, on which branches of such a piece run side by side; 1: one after the other
   double recompute_share = 0.01;  // of a pass's time, for what gradients then need not keep
   int64_t memory_budget = 0;      // bytes that the plan may take, at the price of recomputing; 0: any
   bool own_memory = false;        // every value in memory of its own: for monitors that look at values later

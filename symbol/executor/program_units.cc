@@ -102,7 +102,7 @@ void Program::make_bulk(Unit& unit) const {
   std::vector<Bulk::Part> parts;
   for (uint32_t i = unit.first; i < unit.end; ++i)
     parts.push_back({steps_[i].call, steps_[i].random_offset, steps_[i].poisoned});
-  unit.bulk = Bulk::make(runtime_.engine(), std::move(parts), unit.own);
+  unit.bulk = Bulk::make(runtime_.engine(), std::move(parts), unit.own, options_.streams);
 }
 
 // Each step is a task of its own while values are checked or visited; and in a run for which an array was replaced, since joining

@@ -260,3 +260,52 @@ mx.profiler.dump()
         environment = {**os.environ, "LOOMIX_CAPTURED_STEPS": steps}
         subprocess.run([sys.executable, "-c", program], check=True, env=environment)
         assert ("captured operators" in file.read_text()) == captures
+
+
+INCEPTION = """
+import ctypes, os
+import loomix as mx
+import numpy as np
+x = mx.sym.Variable("data")
+for _ in range(3):
+    towers = []
+    for kernel in (1, 3, 5):
+        y = mx.sym.Convolution(x, kernel=(1, 1), num_filter=4)
+        y = mx.sym.BatchNorm(y, fix_gamma=False)
+        y = mx.sym.Convolution(mx.sym.relu(y), kernel=(kernel, kernel), pad=(kernel // 2,) * 2, num_filter=4)
+        towers.append(mx.sym.relu(y))
+    towers.append(mx.sym.Pooling(x, kernel=(3, 3), pad=(1, 1), pool_type="max"))
+    x = mx.sym.concat(*towers, dim=1)
+net = mx.sym.FullyConnected(mx.sym.Pooling(x, global_pool=True, kernel=(1, 1), pool_type="avg"), num_hidden=3)
+rng = np.random.RandomState(5)
+bound = net.simple_bind(mx.gpu(0), data=(2, 3, 9, 9))
+for name in sorted(bound.arg_dict):
+    bound.arg_dict[name][:] = rng.uniform(-1, 1, bound.arg_dict[name].shape)
+for _ in range(6):
+    bound.forward(is_train=True)
+    bound.backward(mx.nd.ones((2, 3), ctx=mx.gpu(0)))
+results = [bound.outputs[0].asnumpy()] + [bound.grad_dict[n].asnumpy() for n in sorted(bound.grad_dict)]
+np.savez(os.environ["RESULTS"], *results)
+counts = (ctypes.c_long * 6)()
+ctypes.CDLL(os.environ["LOOMIX_CUDA_LIBRARY"]).loomix_standin_counts(counts)
+print(counts[0], counts[5])
+"""
+
+
+@pytest.mark.skipif(
+    "standin" not in os.environ.get("LOOMIX_CUDA_LIBRARY", ""), reason="no stand-in that counts"
+)
+def test_branches_run_side_by_side_with_the_same_results(tmp_path):
+    results, beside = [], []
+    for streams in ("1", "3"):
+        environment = {**os.environ, "LOOMIX_CAPTURED_STREAMS": streams, "RESULTS": str(tmp_path / streams)}
+        ran = subprocess.run(
+            [sys.executable, "-c", INCEPTION], check=True, env=environment, capture_output=True, text=True
+        )
+        launches, others = map(int, ran.stdout.split())
+        assert launches == 8  # of two graphs, in four passes
+        beside.append(others)
+        results.append(list(np.load(str(tmp_path / streams) + ".npz").values()))
+    assert beside[0] == 0 and beside[1] > 30
+    for one, several in zip(*results):
+        np.testing.assert_array_equal(one, several)

@@ -21,6 +21,7 @@ class Counts(NamedTuple):
     reads: int  # copies from a device to the host
     waits: int
     recordings: int
+    beside: int  # works that were recorded on other streams than the first one
 
 
 def counts():

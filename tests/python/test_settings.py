@@ -68,6 +68,7 @@ ELSEWHERE = {
     "DEVICE_FALLBACK": ("tests/python/test_gpu_operators.py", "LOOMIX_DEVICE_FALLBACK"),
     "CUDA_LIBRARY": (".ci/run", "LOOMIX_CUDA_LIBRARY"),
     "CAPTURED_STEPS": ("tests/python/test_gpu_graphs.py", "LOOMIX_CAPTURED_STEPS"),
+    "CAPTURED_STREAMS": ("tests/python/test_gpu_graphs.py", "LOOMIX_CAPTURED_STREAMS"),
     "CUDA_POOL": (".ci/long", "LOOMIX_CUDA_POOL"),
     "CUDA_DOT_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_DOT_TF32"),
     "CUDA_CONV_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_CONV_TF32"),

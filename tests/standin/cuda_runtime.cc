@@ -13,9 +13,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -55,6 +57,7 @@ struct Counts {
   std::atomic<long> reads{0};       // copies from the device's memory to the host's
   std::atomic<long> waits{0};       // of a thread for a stream
   std::atomic<long> recordings{0};  // of work, into graphs
+  std::atomic<long> beside{0};      // works that were recorded on streams which joined a capture
 } counts;
 
 // Memory of devices, by address.
@@ -78,17 +81,34 @@ cudaError_t status() { return fallen.load() ? cudaErrorLaunchFailure : cudaSucce
 
 }  // namespace
 
-struct CUevent_st {
-  const std::shared_ptr<Marks> marks = std::make_shared<Marks>();
+// Works that were captured, in their order, each with the numbers of those that it waits for.
+struct Captured {
+  std::function<void()> work;
+  std::set<size_t> after;
 };
-
-// Works that were captured, in their order.
-using Works = std::vector<std::function<void()>>;
+using Works = std::vector<Captured>;
 struct CUgraph_st {
   Works works;
 };
 struct CUgraphExec_st {
   std::shared_ptr<const Works> works;
+};
+
+// What goes on from cudaStreamBeginCapture to cudaStreamEndCapture, on the stream that began it and on those that wait for an event of
+// it. The mutex of the streams guards it, too: one thread captures.
+struct Capture {
+  std::mutex mutex;
+  Works works;
+  const std::thread::id capturer = std::this_thread::get_id();
+  std::vector<cudaStream_t> joined;
+  bool broken = false;  // something was done meanwhile that a capture forbids
+  bool ended = false;
+};
+
+struct CUevent_st {
+  const std::shared_ptr<Marks> marks = std::make_shared<Marks>();
+  std::shared_ptr<Capture> captured = {};  // it was recorded in that last
+  std::set<size_t> after = {};             // works of it
 };
 
 struct CUstream_st {
@@ -98,17 +118,19 @@ struct CUstream_st {
   bool stopping = false;
   std::thread thread{[this] { play(); }};
 
-  std::unique_ptr<CUgraph_st> captured = {};  // while what is put here is captured
-  std::thread::id capturer = {};
-  bool broken = false;  // something was done meanwhile that a capture forbids
+  std::shared_ptr<Capture> captured = {};  // while what is put here is captured
+  std::set<size_t> after = {};             // works that the next one waits for
+  bool has_joined = false;                 // another stream's capture
 
   // Whether it went into what is captured.
   bool put(std::function<void()> item) {
     {
       const std::lock_guard lock(mutex);
       if (captured) {
-        if (std::this_thread::get_id() != capturer) broken = true;
-        captured->works.push_back(std::move(item));
+        const std::lock_guard own(captured->mutex);
+        if (std::this_thread::get_id() != captured->capturer) captured->broken = true;
+        captured->works.push_back({std::move(item), std::exchange(after, {captured->works.size()})});
+        if (has_joined) ++counts.beside;
         return true;
       }
       work.push_back(std::move(item));
@@ -139,10 +161,55 @@ bool forbidden(cudaStream_t on = nullptr) {
   const std::lock_guard lock(streams_mutex);
   for (CUstream_st* const stream : streams) {
     const std::lock_guard own(stream->mutex);
-    if (!stream->captured || (stream->capturer != std::this_thread::get_id() && stream != on)) continue;
-    stream->broken = found = true;
+    if (!stream->captured || (stream->captured->capturer != std::this_thread::get_id() && stream != on))
+      continue;
+    const std::lock_guard capture(stream->captured->mutex);
+    stream->captured->broken = found = true;
   }
   return found;
+}
+
+bool is_captured(cudaStream_t stream) {
+  if (stream == nullptr) return false;
+  const std::lock_guard lock(stream->mutex);
+  return stream->captured != nullptr;
+}
+
+// Whether all works of a capture come before the end of the stream that began it.
+bool all_joined(const Works& works, std::set<size_t> ends) {
+  std::vector<bool> found(works.size());
+  while (!ends.empty()) {
+    const size_t last = *ends.rbegin();
+    ends.erase(last);
+    found[last] = true;
+    ends.insert(works[last].after.begin(), works[last].after.end());
+  }
+  return std::ranges::find(found, false) == found.end();
+}
+
+// Does the works in an order that what they wait for allows: any one, or, each second time, what was captured last first.
+void play_graph(const Works& works) {
+  static std::atomic<unsigned> launches{0};
+  const unsigned seed = ++launches;
+  std::mt19937 random(seed);
+  std::vector<size_t> missing;
+  std::vector<std::vector<size_t>> followers(works.size());
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < works.size(); ++i) {
+    missing.push_back(works[i].after.size());
+    for (const size_t before : works[i].after) followers[before].push_back(i);
+    if (missing[i] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const auto next = seed % 2 == 0 ? std::ranges::max_element(ready)
+                                    : ready.begin() + static_cast<ptrdiff_t>(random() % ready.size());
+    const size_t i = *next;
+    ready.erase(next);
+    works[i].work();
+    for (const size_t follower : followers[i]) {
+      if (--missing[follower] == 0) ready.push_back(follower);
+    }
+  }
 }
 
 }  // namespace
@@ -177,10 +244,11 @@ using loomix::standin::put_on;
 
 extern "C" {
 
-// Graph launches, works outside of graphs, copies from devices to the host, waits, recordings; since the process began.
+// Graph launches, works outside of graphs, copies from devices to the host, waits, recordings, works recorded beside others; since the
+// process began.
 void loomix_standin_counts(long* out) {
-  for (const auto* count :
-       {&counts.graph_launches, &counts.works, &counts.reads, &counts.waits, &counts.recordings})
+  for (const auto* count : {&counts.graph_launches, &counts.works, &counts.reads, &counts.waits,
+                            &counts.recordings, &counts.beside})
     *out++ = count->load();
 }
 
@@ -220,21 +288,32 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   const std::lock_guard lock(stream->mutex);
   if (stream->captured) return cudaErrorIllegalState;
-  stream->captured = std::make_unique<CUgraph_st>();
-  stream->capturer = std::this_thread::get_id();
-  stream->broken = false;
+  stream->captured = std::make_shared<Capture>();
+  stream->after.clear();
+  stream->has_joined = false;
   captures.fetch_add(1);
   return status();
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  const std::lock_guard lock(stream->mutex);
   *graph = nullptr;
-  if (!stream->captured) return cudaErrorIllegalState;
+  std::shared_ptr<Capture> made;
+  std::set<size_t> ends;
+  {
+    const std::lock_guard lock(stream->mutex);
+    if (!stream->captured || stream->has_joined) return cudaErrorIllegalState;
+    made = std::move(stream->captured);
+    ends = stream->after;
+  }
   captures.fetch_sub(1);
-  const std::unique_ptr<CUgraph_st> made = std::move(stream->captured);
   ++counts.recordings;
-  if (stream->broken) return cudaErrorStreamCaptureInvalidated;
-  *graph = new CUgraph_st(*made);
+  for (CUstream_st* const other : made->joined) {
+    const std::lock_guard lock(other->mutex);
+    other->captured.reset();
+  }
+  made->ended = true;
+  if (made->broken) return cudaErrorStreamCaptureInvalidated;
+  if (!all_joined(made->works, ends)) return cudaErrorStreamCaptureUnjoined;
+  *graph = new CUgraph_st{made->works};
   return status();
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsigned long long) {
@@ -252,7 +331,8 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
 // Has the same works as before, with other parameters. What was launched before keeps those that it had.
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t ready, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* info) {
-  const bool same = ready->works->size() == graph->works.size();
+  const auto same_place = [](const Captured& a, const Captured& b) { return a.after == b.after; };
+  const bool same = std::ranges::equal(*ready->works, graph->works, same_place);
   info->result = same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
   if (!same) return cudaErrorGraphExecUpdateFailure;
   ready->works = std::make_shared<const Works>(graph->works);
@@ -260,9 +340,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t ready, cudaGraph_t graph,
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   ++counts.graph_launches;
-  put_mark(stream, [works = graph->works] {
-    for (const auto& work : *works) work();
-  });
+  put_mark(stream, [works = graph->works] { play_graph(*works); });
   return status();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -354,6 +432,21 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (event->captured) {
+    if (event->captured->ended) return cudaErrorCapturedEvent;
+    const std::lock_guard lock(stream->mutex);
+    if (!stream->captured) {
+      stream->captured = event->captured;
+      stream->after.clear();
+      stream->has_joined = true;
+      event->captured->joined.push_back(stream);
+    } else if (stream->captured != event->captured) {
+      return cudaErrorStreamCaptureMerge;
+    }
+    stream->after.insert(event->after.begin(), event->after.end());
+    return status();
+  }
+  if (is_captured(stream)) return cudaErrorStreamCaptureIsolation;
   uint64_t mark = 0;
   {
     const std::lock_guard lock(event->marks->mutex);
@@ -377,6 +470,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (stream != nullptr) {
+    const std::lock_guard lock(stream->mutex);
+    event->captured = stream->captured;
+    event->after = stream->after;
+    if (event->captured) return status();
+  }
   uint64_t mark = 0;
   {
     const std::lock_guard lock(event->marks->mutex);
@@ -392,12 +491,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  if (forbidden()) return cudaErrorStreamCaptureUnsupported;
+  if (forbidden() || event->captured) return cudaErrorStreamCaptureUnsupported;
   const std::lock_guard lock(event->marks->mutex);
   return event->marks->reached >= event->marks->recorded ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  if (forbidden()) return cudaErrorStreamCaptureUnsupported;
+  if (forbidden() || event->captured) return cudaErrorStreamCaptureUnsupported;
   uint64_t mark = 0;
   {
     const std::lock_guard lock(event->marks->mutex);

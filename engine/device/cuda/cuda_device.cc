@@ -8,6 +8,9 @@
 // done, the recorded events, and those that are free.
 //
 // Work is recorded by capturing the stream, with the mutex held: else another thread could put an event into what is recorded.
+//
+// Branches are streams of the queue, too, which join its own one before anything else is put there. So tokens, and blocks that are
+// freed with them, know of one stream only. Events order them, in a capture as outside of one; each is recorded again for each mark.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -50,13 +53,9 @@ class CudaToken final : public CompletionToken {
 
 class CudaQueue final : public DeviceQueue {
  public:
-  CudaQueue(int device, bool urgent) : device_(device) {
+  CudaQueue(int device, bool urgent) : device_(device), urgent_(urgent) {
     check(cudaSetDevice(device_), "cudaSetDevice");
-    int least = 0;
-    int greatest = 0;
-    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? greatest : least),
-          "cudaStreamCreateWithPriority");
+    stream_ = entered_ = make_stream();
     thread_ = std::thread([this] { complete_tokens(); });
   }
   ~CudaQueue() override {
@@ -68,12 +67,14 @@ class CudaQueue final : public DeviceQueue {
     thread_.join();
     cudaSetDevice(device_);
     for (const cudaEvent_t event : free_events_) cudaEventDestroy(event);
+    for (const cudaEvent_t event : marks_) cudaEventDestroy(event);
+    for (const cudaStream_t stream : beside_) cudaStreamDestroy(stream);
     cudaStreamDestroy(stream_);
   }
 
   Device device() const override { return Device::gpu(device_); }
   void enter_thread() override { check(cudaSetDevice(device_), "cudaSetDevice"); }
-  void* native() override { return stream_; }
+  void* native() override { return entered_; }
   void wait_for(CompletionToken& token) override {
     if (&token.queue() == this || token.done()) return;
     if (token.queue().device().type != DeviceType::gpu)
@@ -97,12 +98,13 @@ class CudaQueue final : public DeviceQueue {
     return token;
   }
   void copy(void* to, const void* from, size_t bytes) override {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, entered_), "cudaMemcpyAsync");
   }
   void fill(void* to, unsigned char byte, size_t bytes) override {
-    check(cudaMemsetAsync(to, byte, bytes, stream_), "cudaMemsetAsync");
+    check(cudaMemsetAsync(to, byte, bytes, entered_), "cudaMemsetAsync");
   }
   Ref<RecordedWork> record_work(const std::function<void()>& issue) override;
+  std::unique_ptr<Branches> branches(int count) override;
   cudaGraph_t capture(const std::function<void()>& issue);  // null if that cannot be done
   // Sees to it that the token of this number will be completed.
   void watch(uint64_t number) {
@@ -111,6 +113,17 @@ class CudaQueue final : public DeviceQueue {
   }
 
  private:
+  friend class CudaBranches;
+  cudaStream_t make_stream() const {
+    int least = 0;
+    int greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, urgent_ ? greatest : least),
+          "cudaStreamCreateWithPriority");
+    return stream;
+  }
+
   static constexpr uint64_t kTokensAnEvent = 16;
   static constexpr auto kPollTime = std::chrono::microseconds(50);
   struct Recorded {
@@ -186,7 +199,11 @@ class CudaQueue final : public DeviceQueue {
   }
 
   const int device_;
+  const bool urgent_;
   cudaStream_t stream_ = nullptr;
+  cudaStream_t entered_ = nullptr;    // of the branch that work goes to
+  std::vector<cudaStream_t> beside_;  // of branches from 1 on; these and their events belong to the worker
+  std::vector<cudaEvent_t> marks_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Ref<CudaToken>> pending_;
@@ -198,6 +215,51 @@ class CudaQueue final : public DeviceQueue {
   bool stopping_ = false;
   std::atomic<std::thread::id> recorder_{};  // the thread that records work
   std::thread thread_;
+};
+
+class CudaBranches final : public Branches {
+ public:
+  CudaBranches(CudaQueue& queue, int count) : queue_(queue), used_(static_cast<size_t>(count)) {
+    while (queue_.beside_.size() + 1 < used_.size()) queue_.beside_.push_back(queue_.make_stream());
+    used_[0] = true;
+    begin_ = mark();
+  }
+  ~CudaBranches() override { queue_.entered_ = queue_.stream_; }
+  void* enter(int branch) override {
+    const auto at = static_cast<size_t>(branch);
+    queue_.entered_ = branch == 0 ? queue_.stream_ : queue_.beside_[at - 1];
+    if (!used_[at]) follow(begin_);
+    used_[at] = true;
+    return queue_.entered_;
+  }
+  size_t mark() override {
+    if (num_marks_ == queue_.marks_.size()) {
+      cudaEvent_t event = nullptr;
+      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+      queue_.marks_.push_back(event);
+    }
+    check(cudaEventRecord(queue_.marks_[num_marks_], queue_.entered_), "cudaEventRecord");
+    return num_marks_++;
+  }
+  void follow(size_t mark) override {
+    check(cudaStreamWaitEvent(queue_.entered_, queue_.marks_[mark], 0), "cudaStreamWaitEvent");
+  }
+  void join() override {
+    for (size_t branch = 1; branch < used_.size(); ++branch) {
+      if (!used_[branch]) continue;
+      enter(static_cast<int>(branch));
+      const size_t end = mark();
+      enter(0);
+      follow(end);
+    }
+    enter(0);
+  }
+
+ private:
+  CudaQueue& queue_;
+  std::vector<char> used_;
+  size_t num_marks_ = 0;
+  size_t begin_ = 0;
 };
 
 // A graph that was captured from a queue's stream. It is destroyed when its last launch is done.
@@ -264,6 +326,10 @@ Ref<RecordedWork> CudaQueue::record_work(const std::function<void()>& issue) {
   const cudaGraphExec_t ready = CudaGraph::make(graph);
   cudaGraphDestroy(graph);
   return ready == nullptr ? Ref<RecordedWork>() : make_ref<CudaGraph>(*this, ready);
+}
+
+std::unique_ptr<Branches> CudaQueue::branches(int count) {
+  return std::make_unique<CudaBranches>(*this, count);
 }
 
 void CudaToken::watch() { static_cast<CudaQueue&>(queue()).watch(number); }
