@@ -83,6 +83,7 @@ class Adam(Optimizer):
 
 
 @register
+@updates_in_place
 class AdaGrad(Optimizer):
     """AdaGrad: divides by the root of the sum of all squared gradients.
 
@@ -111,21 +112,10 @@ class AdaGrad(Optimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
-        if grad.stype == "row_sparse":
-            nd.sparse.adagrad_update(
-                weight,
-                grad,
-                state,
-                out=weight,
-                lr=lr,
-                wd=wd,
-                epsilon=self.float_stable_eps,
-                **self._scaling(),
-            )
-            return
-        grad = self._scaled(grad)
-        state[:] += nd.square(grad)
-        weight[:] -= lr * (grad / nd.sqrt(state + self.float_stable_eps) + wd * weight)
+        attrs = {**self._scaling(), "lr": lr, "wd": wd, "epsilon": self.float_stable_eps}
+        if grad.stype == "default" and self.clip_gradient is not None:
+            attrs["clip_gradient"] = self.clip_gradient  # 0, too, as MXNet has it for these
+        nd.sparse.adagrad_update(weight, grad, state, out=weight, **attrs)
 
 
 @register
