@@ -40,6 +40,8 @@ class Job : public std::enable_shared_from_this<Job> {
   Links links;
   // What a remap packs into one message, and so the size of its buffers. The same on all ranks.
   int64_t message_bytes = int64_t{1} << 20;
+  // Of a remap or a product each way, or for each rank of a line: how far what travels may be ahead. 2 or more.
+  int buffers = 2;
 
  private:
   friend class Operation;

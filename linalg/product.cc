@@ -131,8 +131,9 @@ class Multiplication {
     const Operand& moving = way_.moves_a ? a_ : b_;
     const bool by_row = way_.moves_a != way_.cuts_inner;  // its units lie on top of each other
     std::vector<Message>
-        buffers;  // a part, which must all be there before the next one goes, and one unit more
-    for (int i = 0; i <= way_.chunks; ++i) buffers.emplace_back(job_, moving.bytes_of_largest());
+        buffers;  // a part, which must all be there before the next one goes, and some units more
+    for (int i = 1; i < way_.chunks + job_.buffers; ++i)
+      buffers.emplace_back(job_, moving.bytes_of_largest());
     size_t turn = 0;
     for (int t = 0; t < ranks; ++t) {
       for (int chunk = 0; chunk < way_.chunks; ++chunk) {
@@ -201,7 +202,7 @@ class Multiplication {
     const int q = way_.q, row = job_.rank() / q, column = job_.rank() % q;
     const int panels = way_.a.block_columns();
     std::vector<Message> a_buffers, b_buffers;
-    for (int i = 0; i < grid_buffers(way_.p, q); ++i) {
+    for (int i = 0; i < job_.buffers * std::max(way_.p, q); ++i) {
       a_buffers.emplace_back(job_, a_.bytes_of_largest());
       b_buffers.emplace_back(job_, b_.bytes_of_largest());
     }
@@ -210,7 +211,7 @@ class Multiplication {
     bool add = false;
     for (size_t round = 0; round < rounds.size(); ++round) {
       for (const auto& [t, stretch, hops] : rounds[round]) {
-        const size_t place = round % 2 * line + static_cast<size_t>(stretch);
+        const size_t place = round % static_cast<size_t>(job_.buffers) * line + static_cast<size_t>(stretch);
         const int a_column = way_.a.owners(row * panels + t).front() % q;
         const int b_row = way_.b.owners(t * q + column).front() / q;
         const NDArray a = panel(a_, row, t, a_buffers[place], column, a_column, q, row * q, 1, t);
@@ -225,18 +226,23 @@ class Multiplication {
   void push_reduce() {
     const int ranks = job_.size(), me = job_.rank();
     const DType type = c_.matrix.dtype();
-    const Message sent[] = {{job_, c_.bytes_of_largest()}, {job_, c_.bytes_of_largest()}};
-    const Message got[] = {{job_, c_.bytes_of_largest()}, {job_, c_.bytes_of_largest()}};
+    const auto buffers = static_cast<size_t>(job_.buffers);
+    std::vector<Message> sent, got;
+    for (size_t i = 0; i < buffers; ++i) {
+      sent.emplace_back(job_, c_.bytes_of_largest());
+      got.emplace_back(job_, c_.bytes_of_largest());
+    }
     const NDArray& result = c_.at(me, 0);
     for (int t = 1; t < ranks; ++t) {
       const int to = (me + t) % ranks, from = (me + ranks - t) % ranks;
-      const Message& buffer = sent[t % 2];
+      const Message &buffer = sent[static_cast<size_t>(t) % buffers],
+                    &place = got[static_cast<size_t>(t) % buffers];
       multiply(a_.at(to, me), b_.at(me, 0), buffer.elements(c_.shape(to, 0), type), false);
       buffer.push_mark();
       operation_.send(buffer, to);
-      operation_.receive(got[t % 2], from);
+      operation_.receive(place, from);
       if (result.size() == 0) continue;
-      const NDArray part = got[t % 2].elements(result.shape(), type);
+      const NDArray part = place.elements(result.shape(), type);
       if (t == 1) copy(part, result);
       else add_to(result, part);
     }

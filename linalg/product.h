@@ -21,7 +21,7 @@
 //   reduce   the contracted axis is cut; each rank multiplies its own parts, and the ranks' results are added, in one order always.
 //
 // Receiving a part is a task that writes its buffer, multiplying it is one that reads it, so the next part travels meanwhile, and
-// there are two buffers. What comes out depends on layouts and the number of ranks, not on timing. Halves are multiplied in float32,
+// there are Job::buffers of them, two if nothing else is said. What comes out depends on layouts and the number of ranks, not on timing. Halves are multiplied in float32,
 // and rounded once.
 //
 // An operand that comes to all ranks in a product, at once or in the parts of a ring, is kept (Job::kept), so the next product with it
@@ -58,15 +58,13 @@ struct ProductWay {
       0;  // with what is not hidden: what goes before and after, and the first and the last steps
 };
 
-// Of a grid, for panels of each operand: two for each rank of a line.
-inline int grid_buffers(int p, int q) { return 2 * std::max(p, q); }
-
 // What a product is of, and what its costs depend on, for ranks that need not be there.
 struct ProductCase {
   Layout a, b;
   DType dtype = DType::float32;  // of `a`
   int ranks = 1;
   Links links = {};
+  int buffers = 2;
 };
 // All ways that there are, the fastest first. ShapeError where sizes do not fit.
 std::vector<ProductWay> ways_to_multiply(const ProductCase& of, TransferCache& transfers,

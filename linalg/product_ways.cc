@@ -113,7 +113,7 @@ double fill_s(const Sizes& s, int p, int q, int64_t width, const ProductCase& of
 int64_t panel_width(const Sizes& s, int p, int q, const ProductCase& of) {
   const double work = 2.0 * static_cast<double>(s.m) * static_cast<double>(s.k) * static_cast<double>(s.n);
   const double most = (kHidden - 1) * work / s.ranks / of.links.flops;
-  int64_t width = std::max(kLeastPanel, 2 * kPanel / grid_buffers(p, q));
+  int64_t width = std::max(kLeastPanel, kPanel / std::max(p, q));
   while (width > kLeastPanel && fill_s(s, p, q, width, of) > most) width /= 2;
   return width;
 }
@@ -179,7 +179,7 @@ void add_costs(ProductWay& way, const ProductCase& of, TransferCache& transfers,
       const double moving = way.moves_a ? m * k : k * n;
       during = moving * (ranks - 1) / ranks;
       way.steps = (s.ranks - 1) * way.chunks;
-      buffers = moving / ranks * (1 + 1.0 / way.chunks);
+      buffers = moving / ranks * (1 + (of.buffers - 1.0) / way.chunks);
       alone = way.compute_s / ranks / way.chunks;  // the last part
       break;
     }
@@ -188,7 +188,7 @@ void add_costs(ProductWay& way, const ProductCase& of, TransferCache& transfers,
       const int panels = way.a.block_columns();
       way.steps = panels + way.p + way.q - 2;
       const int64_t width = s.k / panels;
-      buffers = grid_buffers(way.p, way.q) * static_cast<double>(width) * (m / way.p + n / way.q);
+      buffers = of.buffers * std::max(way.p, way.q) * static_cast<double>(width) * (m / way.p + n / way.q);
       alone = way.compute_s / panels;  // the last panel
       filling = fill_s(s, way.p, way.q, width, of);
       break;
@@ -196,7 +196,7 @@ void add_costs(ProductWay& way, const ProductCase& of, TransferCache& transfers,
     case Algorithm::reduce:
       during = m * n * (ranks - 1) / ranks;
       way.steps = s.ranks - 1;
-      buffers = 4 * m * n / ranks;
+      buffers = 2 * of.buffers * m * n / ranks;
       alone = way.compute_s / ranks;  // the first part
       break;
   }
@@ -237,8 +237,8 @@ std::string ProductWay::name() const {
 std::vector<ProductWay> ways_to_multiply(const DistMatrix& a, const DistMatrix& b,
                                          const ProductOptions& options) {
   Job& job = *a.job();
-  return ways_to_multiply({a.layout(), b.layout(), a.dtype(), job.size(), job.links}, job.transfers(),
-                          options);
+  return ways_to_multiply({a.layout(), b.layout(), a.dtype(), job.size(), job.links, job.buffers},
+                          job.transfers(), options);
 }
 
 std::vector<ProductWay> ways_to_multiply(const ProductCase& of, TransferCache& transfers,

@@ -167,7 +167,8 @@ class Stages {
       }
       longest_ = std::max(longest_, parcels_[route.rank].size());
     }
-    for (size_t i = 0; i < std::min<size_t>(count, kStages); ++i) buffers_.emplace_back(job, largest);
+    for (size_t i = 0; i < std::min(count, static_cast<size_t>(job.buffers)); ++i)
+      buffers_.emplace_back(job, largest);
   }
   size_t longest() const { return longest_; }  // messages of a rank
   // Message `number` of a rank; null where it has fewer.

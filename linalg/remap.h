@@ -10,7 +10,7 @@
 #include "linalg/wire.h"
 
 // A remap as tasks: pack and send to each rank, receive and unpack from each, copy what stays. What goes between two ranks is cut into
-// messages of Job::message_bytes, for which there are kStages buffers each way, whatever the matrix. Independent of all that does
+// messages of Job::message_bytes, for which there are Job::buffers each way, whatever the matrix. Independent of all that does
 // not touch these blocks.
 //
 // Why no deadlock: all ranks take message i of the rank that is s places away in the order of (i, s). A message waits for buffers of
@@ -18,7 +18,6 @@
 namespace loomix::linalg {
 
 inline constexpr uint8_t kCopyCores = 8;  // that copies of large blocks may use
-inline constexpr int kStages = 2;         // buffers of a remap, each way
 
 // What is asked of a remap, besides the layout.
 struct RemapOptions {

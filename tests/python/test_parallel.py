@@ -102,6 +102,7 @@ def test_random_numbers_go_by_place():
         (lambda: of(np.ones((2, 3))) + "x", TypeError, "unsupported operand"),
         (lambda: parallel.start("mesos"), ValueError, "'mpi', 'network' or 'single'"),
         (lambda: parallel.set_cache(-1), ValueError, "expected 0 or more"),
+        (lambda: parallel.set_buffers(1), ValueError, "expected 2 to 64"),
         (lambda: parallel.set_links(0, 0, 1), ValueError, "expected positive numbers"),
     ],
 )  # fmt: skip

@@ -103,6 +103,10 @@ void add_job(py::module_& m) {
     LOOMIX_CHECK(bytes >= 0, ValueError, "[parallel] a cache of {} bytes; expected 0 or more.", bytes);
     job()->kept().set_limit(bytes);
   });
+  m.def("set_buffers", [](int count) {
+    LOOMIX_CHECK(count >= 2 && count <= 64, ValueError, "[parallel] {} buffers; expected 2 to 64.", count);
+    job()->buffers = count;
+  });
   m.def("set_links", [](double bytes_per_s, double latency_s, double flops) {
     LOOMIX_CHECK(
         bytes_per_s > 0 && latency_s >= 0 && flops > 0, ValueError,

@@ -95,6 +95,27 @@ TEST_P(ProductTest, OfSeveralUnits) {
   });
 }
 
+// More buffers take more memory, as the model says, and change no bit.
+TEST_P(ProductTest, ByMoreBuffers) {
+  Ranks ranks(GetParam());
+  ranks.run([&](const JobRef& job) {
+    job->kept().set_limit(0);
+    const auto a = DistMatrix::random(job, Layout::by_rows(1500, 600, job->size()), DType::float32, {}, 1);
+    const auto b = DistMatrix::random(job, Layout::by_rows(600, 700, job->size()), DType::float32, {}, 2);
+    for (const Algorithm algorithm : {Algorithm::ring, Algorithm::grid, Algorithm::reduce}) {
+      const ProductOptions options{.algorithm = algorithm};
+      job->buffers = 2;
+      const auto two = values(dot(a, b, options).to_global());
+      const auto memory = ways_to_multiply(a, b, options).front().memory;
+      job->buffers = 5;
+      EXPECT_EQ(values(dot(a, b, options).to_global()), two) << name_of(algorithm);
+      if (job->size() > 1) {
+        EXPECT_GT(ways_to_multiply(a, b, options).front().memory, memory);
+      }
+    }
+  });
+}
+
 TEST_P(ProductTest, OfHalves) {
   Ranks ranks(GetParam());
   ranks.run([&](const JobRef& job) {

@@ -16,7 +16,7 @@ from .checkpoint import load, save
 from .collectives import all_reduce, all_to_all, gather, own, reduce_scatter, share
 from .driving import driver
 from .groups import split
-from .job import barrier, load_links, rank, set_cache, set_links, size, start, traffic
+from .job import barrier, load_links, rank, set_buffers, set_cache, set_links, size, start, traffic
 from .layout import Layout
 from .mapping import map
 from .matrix import Matrix
@@ -47,6 +47,7 @@ __all__ = [
     "reduce_scatter",
     "rows",
     "save",
+    "set_buffers",
     "set_cache",
     "set_links",
     "shard",

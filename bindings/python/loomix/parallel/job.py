@@ -119,6 +119,18 @@ def set_cache(bytes_of_copies: int) -> None:
     perform("set_cache", bytes_of_copies)
 
 
+def set_buffers(count: int) -> None:
+    """How many buffers a product or a remap has for what travels, each way: how far it may be ahead of what is
+    computed. 2 by default. More hide ranks that are uneven, and take more memory: :meth:`Matrix.explain_dot` says how
+    much.
+
+    >>> from loomix import parallel
+    >>> parallel.set_buffers(2)
+    """
+    ensure_started()
+    perform("set_buffers", count)
+
+
 def set_links(bytes_per_second: float, latency: float, flops: float) -> None:
     """What :meth:`Matrix.dot` chooses its way by; the same on all ranks.
 

@@ -44,6 +44,7 @@ OPERATIONS: dict[str, Operation] = {
     "replicated": Operation(_HANDLE.replicated, ("matrix",)),
     "barrier": Operation(_parallel.barrier, ()),
     "set_cache": Operation(_parallel.set_cache, ("integer",)),
+    "set_buffers": Operation(_parallel.set_buffers, ("integer",)),
     "set_links": Operation(_parallel.set_links, ("number", "number", "number")),
 }
 
