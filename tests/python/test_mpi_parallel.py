@@ -92,6 +92,27 @@ a.dot(a).wait_to_read()
     assert "rank 1 has given up: its program ended with KeyError: 'my mistake'" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("short", ["0 1", "1"])
+def test_a_whole_copy_that_does_not_fit_into_memory(short):
+    """On all ranks, or on one, which the other one hears of."""
+    program = f"""
+import os
+if os.environ["OMPI_COMM_WORLD_RANK"] in "{short}".split():
+    os.environ["LOOMIX_MAX_MEMORY_BYTES"] = str(24 << 20)
+from loomix.parallel import Matrix
+a = Matrix.random((2000, 2000), "rows", dtype="float64", seed=1)
+assert a.sum().asscalar() > 0
+a.replicated().wait_to_read()
+print("fits")
+"""
+    done = run(program, "-n", "2")
+    assert done.returncode != 0 and "fits" not in done.stdout
+    wanted = "MXNetMemoryError: [memory] cpu has no 32.0 MiB left: 16.1 MiB are in use, of at most 24.0 MiB"
+    assert wanted in done.stderr, done.stderr
+    if short == "1":
+        assert f"rank 1 has given up: its program ended with {wanted}" in done.stderr, done.stderr
+
+
 def test_a_product_sends_what_it_says():
     program = """
 import loomix as mx
