@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of n by n matrices: mx.parallel on ranks with one thread each, beside ScaLAPACK's p?gemm on as many, and
-OpenBLAS with as many threads in one process. All run in turn; the fastest of the rounds counts.
+OpenBLAS with as many threads in one process. All run in turn; the fastest of the rounds counts. With ``--torch`` and
+a Python that has PyTorch, its DTensor (gloo) is there, too.
 
-    python benchmarks/linalg/gemm.py --ranks 2 --size 4096 --dtype float
+    python benchmarks/linalg/gemm.py --ranks 2 --size 4096 --dtype float --torch PATH/bin/python
 
 ScaLAPACK is Debian's libscalapack-openmpi-dev. Without it, or without mpicc, its column is left out.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -39,6 +41,15 @@ def worker(size: int, dtype: str, times: int, algorithm: str | None) -> None:
             best = min(best, time.perf_counter() - begin)
     if parallel.rank() == 0:
         print("seconds", best, a.explain_dot(b, algorithm=algorithm).splitlines()[2])
+
+
+def dtensor(python: str, ranks: int, what: str, dtype: str, size: int, times: int) -> list[str]:
+    """The command of PyTorch's DTensor."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    numbers = [str(size), str(times), str(port)]
+    return [*MPIRUN, "-n", str(ranks), python, str(HERE / "peer_dtensor.py"), what, dtype, *numbers]
 
 
 def seconds(command: list[str], threads: int) -> tuple[float, str]:
@@ -79,6 +90,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--blocks", type=int, nargs="+", default=[64, 128, 256], help="of ScaLAPACK")
     parser.add_argument("--algorithm", help="of mx.parallel; by default the one that it chooses")
+    parser.add_argument("--torch", metavar="PYTHON", help="a Python that has PyTorch, for its DTensor")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     ours = "float64" if given.dtype == "double" else "float32"
@@ -106,6 +118,9 @@ def main() -> None:
                 runs[f"ScaLAPACK, blocks of {block}"] = (line, 1)
             line = [*MPIRUN, "-n", "1", peer, "openblas", *sizes, "0", str(given.times)]
             runs[f"OpenBLAS, {given.ranks} threads"] = (line, given.ranks)
+        if given.torch:
+            line = dtensor(given.torch, given.ranks, "dot", ours, given.size, given.times)
+            runs["PyTorch's DTensor"] = (line, 1)
         best: dict[str, float] = {}
         for _ in range(given.rounds):
             for name, (command, threads) in runs.items():

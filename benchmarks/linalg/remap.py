@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from gemm import MPIRUN, seconds
+from gemm import MPIRUN, dtensor, seconds
 
 HERE = pathlib.Path(__file__).parent
 
@@ -48,6 +48,7 @@ def main() -> None:
         "--times", type=int, default=20, help="remaps of a run; the first one more does not count"
     )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--torch", metavar="PYTHON", help="a Python that has PyTorch, for its DTensor")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
@@ -63,6 +64,10 @@ def main() -> None:
         if subprocess.run(compiler, capture_output=True).returncode == 0:
             for kind in ("plain", "packed"):
                 runs[f"MPI_Alltoallv, {kind}"] = [*on_ranks, peer, kind, str(given.size), str(given.times)]
+        if given.torch:
+            runs["PyTorch's DTensor"] = dtensor(
+                given.torch, given.ranks, "remap", "float32", given.size, given.times
+            )
         best: dict[str, float] = {}
         for _ in range(given.rounds):
             for name, command in runs.items():
