@@ -40,6 +40,17 @@ struct GroupTraffic {
   std::vector<uint64_t> sent, received;  // bytes, by rank of the group
 };
 
+// What is sent or received a part at a time, by memory of the links' own: it need not lie anywhere as a whole. Both ranks give the same
+// sizes. Parts come in their order, on any thread; what they call must not block.
+struct Parts {
+  static constexpr size_t kMostBytes = size_t{128} << 10;  // of one
+  std::vector<size_t> sizes;
+  std::function<void(size_t part, std::byte* to)> fill = {};         // of who sends
+  std::function<void(size_t part, const std::byte* from)> use = {};  // of who receives
+  size_t bytes() const;
+};
+using PartsRef = std::shared_ptr<const Parts>;
+
 // Ranks that call collective operations: every rank calls the same ones with the same sizes in the same order. A call returns at once;
 // its memory must stay, and not change, until `done` is destroyed, which is after it was called: with null, or with the NetworkError
 // that broke the group. `done` runs on the one thread of this process that talks to other ranks, and must not block. Any thread.
@@ -75,6 +86,11 @@ class ProcessGroup {
   // In any order. Messages of one pair of ranks with the same tag arrive in order.
   void send(const void* data, size_t bytes, int to, int tag, Done done);
   void receive(void* data, size_t bytes, int from, int tag, Done done);
+  // The same in parts, to ranks that are reached so: both of a pair are, or
+  // neither.
+  bool takes_parts(int rank) const;
+  void send_parts(PartsRef parts, int to, int tag, Done done);
+  void receive_parts(PartsRef parts, int from, int tag, Done done);
 
   // A group of some of the ranks, in this order; each of them calls it, alike. Nothing travels.
   std::unique_ptr<ProcessGroup> subgroup(std::span<const int> ranks);
@@ -118,6 +134,6 @@ struct MpiModule {
   int interface_version;
   std::unique_ptr<ProcessGroup> (*open)(const GroupOptions& options, uintptr_t communicator);
 };
-inline constexpr int kGroupModuleVersion = 5;
+inline constexpr int kGroupModuleVersion = 6;
 
 }  // namespace loomix::comm

@@ -100,6 +100,12 @@ struct Operation::State {
   } catch (...) {
     return why;
   }
+  std::exception_ptr error_of(int rank) const {
+    return std::make_exception_ptr(
+        StateError(fmt::format("[parallel] rank {} has an error in what it "
+                               "sends in {}; the error there says which.",
+                               rank, what)));
+  }
   std::exception_ptr disagreement() const {
     std::string text;
     int kinds = 0;
@@ -228,12 +234,111 @@ void Operation::receive(const Message& message, int from, int number) const {
         state->job->group().receive(
             data, bytes, from, tag,
             [state, memory, bytes, from, ending = std::move(ending)](std::exception_ptr error) mutable {
-              if (!error && !is_good(*memory, bytes))
-                error = std::make_exception_ptr(StateError(fmt::format(
-                    "[parallel] rank {} has an error in what it sends in {}; the error there says which.",
-                    from, state->what)));
+              if (!error && !is_good(*memory, bytes)) error = state->error_of(from);
               error ? ending.fail(std::move(error)) : ending.done();
             });
+      });
+}
+
+// As Sending is. A mark is behind the last part.
+class Operation::SendingParts {
+ public:
+  SendingParts(std::shared_ptr<State> state, PartedMessage message)
+      : state_(std::move(state)), message_(std::move(message)) {}
+  SendingParts(SendingParts&&) noexcept = default;
+  SendingParts& operator=(SendingParts&&) = delete;
+  ~SendingParts() {
+    if (state_ && !state_->failed) send_bad();
+  }
+  void operator()(engine::RunContext&, engine::Completion ending) {
+    auto state = std::move(state_);
+    start(
+        *state,
+        [fill = std::move(message_.parts.fill), last = message_.parts.sizes.size() - 1,
+         bytes = message_.parts.sizes.back()](size_t part, std::byte* to) {
+          fill(part, to);
+          if (part == last) std::memcpy(to + bytes, &kGood, kMarkBytes);
+        },
+        [state, ending = std::move(ending)](std::exception_ptr error) mutable {
+          state.reset();  // whoever waits for the task may end the job then
+          error ? ending.fail(std::move(error)) : ending.done();
+        });
+  }
+
+ private:
+  void start(const State& state, std::function<void(size_t, std::byte*)> fill,
+             comm::ProcessGroup::Done done) {
+    auto marked = std::make_shared<comm::Parts>();
+    marked->sizes = message_.parts.sizes;
+    marked->sizes.back() += kMarkBytes;
+    marked->fill = std::move(fill);
+    state.job->group().send_parts(std::move(marked), message_.rank, state.first_tag, std::move(done));
+  }
+  void send_bad() noexcept try {
+    start(
+        *state_,
+        [last = message_.parts.sizes.size() - 1, bytes = message_.parts.sizes.back()](size_t part,
+                                                                                      std::byte* to) {
+          if (part == last) std::memset(to + bytes, 0, kMarkBytes);
+        },
+        [state = state_](std::exception_ptr) {});
+  } catch (const std::exception&) {  // no memory: the other rank hears of this one's end
+  }
+
+  std::shared_ptr<State> state_;
+  PartedMessage message_;
+};
+
+void Operation::send_parts(const ArrayTags& tags, PartedMessage message) const {
+  std::vector<engine::Tag> all(tags.tags().begin(), tags.tags().end());
+  all.push_back({state_->agreed.get(), engine::Access::read});
+  job().engine().push_async(message_task([](const void*) { return "send_parts"; }, 0), all,
+                            SendingParts(state_, std::move(message)));
+}
+
+// What ends last ends the task.
+struct Operation::Receiving {
+  Receiving(engine::Completion ending, size_t count) : completion(std::move(ending)), left(count) {}
+  void end_one(std::exception_ptr why) {
+    const std::lock_guard lock(mutex);
+    if (why && !error) error = std::move(why);
+    if (--left > 0) return;
+    error ? completion.fail(error) : completion.done();
+  }
+
+  std::mutex mutex;
+  engine::Completion completion;
+  size_t left;
+  std::exception_ptr error;
+};
+
+void Operation::receive_parts(const ArrayTags& tags, std::vector<PartedMessage> messages) const {
+  if (messages.empty()) return;
+  std::vector<engine::Tag> all(tags.tags().begin(), tags.tags().end());
+  all.push_back({state_->agreed.get(), engine::Access::read});
+  job().engine().push_async(
+      message_task([](const void*) { return "receive_parts"; }, 0), all,
+      [state = state_, messages = std::move(messages)](engine::RunContext&,
+                                                       engine::Completion ending) mutable {
+        const auto receiving = std::make_shared<Receiving>(std::move(ending), messages.size());
+        for (PartedMessage& message : messages) {
+          const auto good = std::make_shared<bool>(false);  // written before the call ends
+          auto marked = std::make_shared<comm::Parts>();
+          marked->sizes = message.parts.sizes;
+          marked->sizes.back() += kMarkBytes;
+          marked->use = [use = std::move(message.parts.use), good, last = message.parts.sizes.size() - 1,
+                         bytes = message.parts.sizes.back()](size_t part, const std::byte* from) {
+            use(part, from);
+            if (part == last) *good = std::memcmp(from + bytes, &kGood, kMarkBytes) == 0;
+          };
+          state->job->group().receive_parts(
+              std::move(marked), message.rank, state->first_tag,
+              [state, receiving, good, from = message.rank](std::exception_ptr error) mutable {
+                if (!error && !*good) error = state->error_of(from);
+                state.reset();  // as above
+                receiving->end_one(std::move(error));
+              });
+        }
       });
 }
 

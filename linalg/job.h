@@ -42,6 +42,9 @@ class Job : public std::enable_shared_from_this<Job> {
   int64_t message_bytes = int64_t{1} << 20;
   // Of a remap or a product each way, or for each rank of a line: how far what travels may be ahead. 2 or more.
   int buffers = 2;
+  // Whether remaps go in parts where the group takes them. The same on all
+  // ranks.
+  bool in_parts = true;
 
  private:
   friend class Operation;
@@ -76,6 +79,12 @@ class Message {
   NDArray whole_;
 };
 
+// A message that lies nowhere as a whole, to or from a rank.
+struct PartedMessage {
+  int rank = 0;
+  comm::Parts parts;
+};
+
 // One operation that all ranks do together. They agree on what it is: if they do not, what it writes throws ValueError on all of them,
 // which says who does what. Copies are the same operation.
 //
@@ -89,6 +98,10 @@ class Operation {
   // Pushes. A message of a pair of ranks meets its place by its number, below `messages`, which serves once a pair.
   void send(const Message& message, int to, int number = 0) const;
   void receive(const Message& message, int from, int number = 0) const;
+  // The same in parts, each at most kMostPartBytes. Sending reads what `tags` say; receiving, of all such messages in one task, writes it.
+  static constexpr size_t kMostPartBytes = comm::Parts::kMostBytes - sizeof(uint64_t);
+  void send_parts(const ArrayTags& tags, PartedMessage message) const;
+  void receive_parts(const ArrayTags& tags, std::vector<PartedMessage> messages) const;
   Job& job() const;
   // The bits that all ranks give. Waits until all have called it; ValueError if they do different things.
   static uint8_t agree(const JobRef& job, std::string what, uint64_t key, uint8_t bits);
@@ -96,6 +109,8 @@ class Operation {
  private:
   struct State;
   class Sending;
+  class SendingParts;
+  struct Receiving;
   static void tell(const std::shared_ptr<State>& state, uint64_t key, uint8_t bits);
   std::shared_ptr<State> state_;
 };

@@ -146,6 +146,65 @@ void push_copies(Job& job, const RemapRef& remap) {
       });
 }
 
+// What goes to or from a rank, by parts that the group makes and uses itself,
+// on its thread.
+struct PartedRoute {
+  RemapRef remap;
+  std::vector<Route> parts;
+
+  PartedMessage message(const std::shared_ptr<const PartedRoute>& self, int rank) const {
+    PartedMessage made{rank, {}};
+    const int64_t item = size_of(remap->wire.dtype);
+    for (const Route& part : parts) made.parts.sizes.push_back(static_cast<size_t>(part.elements * item));
+    made.parts.fill = [self](size_t part, std::byte* to) { self->fill(self->parts[part], to); };
+    made.parts.use = [self](size_t part, const std::byte* from) { self->use(self->parts[part], from); };
+    return made;
+  }
+  void fill(const Route& part, std::byte* to) const {
+    for (const Piece& p : part.pieces) {
+      copy_elements(remap->source(p), {to, remap->wire.dtype, p.columns}, p.rows, p.columns,
+                    remap->plan->transpose);
+      to += p.size() * size_of(remap->wire.dtype);
+    }
+  }
+  void use(const Route& part, const std::byte* from) const {
+    for (const Piece& p : part.pieces) {
+      copy_elements({from, remap->wire.dtype, p.columns}, remap->target(p), p.rows, p.columns, false);
+      from += p.size() * size_of(remap->wire.dtype);
+    }
+  }
+};
+
+PartedMessage in_parts(const RemapRef& remap, const Route& route) {
+  const auto most = static_cast<int64_t>(Operation::kMostPartBytes) / size_of(remap->wire.dtype);
+  const auto made = std::make_shared<const PartedRoute>(
+      PartedRoute{remap, cut_into_messages(route, most, remap->plan->transpose)});
+  return made->message(made, route.rank);
+}
+
+// Takes those routes out that the group takes in parts. Receiving comes before the copies of own blocks, which may have errors: others would
+// wait for a rank that does not receive.
+void push_in_parts(const Operation& operation, const RemapRef& remap, std::vector<Route>& sends,
+                   std::vector<Route>& receives) {
+  const auto takes = [&](const Route& route) { return operation.job().group().takes_parts(route.rank); };
+  for (const Route& route : sends) {
+    if (!takes(route)) continue;
+    ArrayTags tags;
+    for (const Piece& p : route.pieces) tags.read(remap->source_array(p));
+    operation.send_parts(tags, in_parts(remap, route));
+  }
+  ArrayTags tags;
+  std::vector<PartedMessage> messages;
+  for (const Route& route : receives) {
+    if (!takes(route)) continue;
+    for (const Piece& p : route.pieces) tags.update(remap->target_array(p));
+    messages.push_back(in_parts(remap, route));
+  }
+  operation.receive_parts(tags, std::move(messages));
+  std::erase_if(sends, takes);
+  std::erase_if(receives, takes);
+}
+
 int64_t most_in_message(const Job& job, const Wire& wire) {
   return std::max<int64_t>(job.message_bytes / size_of(wire.dtype), 1);
 }
@@ -205,8 +264,10 @@ void push_remap(const Operation& operation, const std::shared_ptr<const Transfer
                                                          {from.arrays.begin(), from.arrays.end()},
                                                          {to.arrays.begin(), to.arrays.end()},
                                                          wire});
-  Stages sends(job, plan->sends, remap->wire, plan->transpose);
-  Stages receives(job, plan->receives, remap->wire, plan->transpose);
+  std::vector<Route> to_send = plan->sends, to_receive = plan->receives;
+  if (job.in_parts && !wire.code.enabled()) push_in_parts(operation, remap, to_send, to_receive);
+  Stages sends(job, to_send, remap->wire, plan->transpose);
+  Stages receives(job, to_receive, remap->wire, plan->transpose);
   const size_t longest = std::max(sends.longest(), receives.longest());
   for (size_t i = 0; i < longest; ++i) {
     for (int away = 1; away < ranks; ++away) {

@@ -13,6 +13,9 @@
 // messages of Job::message_bytes, for which there are Job::buffers each way, whatever the matrix. Independent of all that does
 // not touch these blocks.
 //
+// Where the group takes parts, as ranks of one machine do with MPI, each pair of ranks has one message instead, whose parts go from the
+// blocks into memory of the group's, and from there into the blocks. There are no buffers then.
+//
 // Why no deadlock: all ranks take message i of the rank that is s places away in the order of (i, s). A message waits for buffers of
 // earlier ones at either end, never for later ones.
 namespace loomix::linalg {

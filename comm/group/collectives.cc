@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
@@ -229,6 +230,25 @@ class Single final : public GroupCall {
   void* const data_;
 };
 
+class SingleInParts final : public GroupCall {
+ public:
+  SingleInParts(CallKind kind, int other, PartsRef parts, ProcessGroup::Done ending)
+      : GroupCall({kind, DType::uint8, Reduction::sum, other, parts->bytes()}, std::move(ending)),
+        parts_(std::move(parts)) {}
+  void start() override {
+    if (signature.kind == CallKind::send) send_parts(signature.root, std::move(parts_));
+    else receive_parts(signature.root, std::move(parts_));
+  }
+
+ private:
+  PartsRef parts_;
+};
+
+void check_tag(int tag, const char* what) {
+  LOOMIX_CHECK(tag >= 0 && tag <= ProcessGroup::kMostTag, ValueError, "[comm] {}: tag {}; expected 0 to {}.",
+               what, tag, ProcessGroup::kMostTag);
+}
+
 void check_numeric(DType dtype, const char* who) {
   dispatch_numeric(dtype, who, []<class T>(Type<T>) {});
 }
@@ -328,16 +348,33 @@ void ProcessGroup::barrier(Done done) {
 
 void ProcessGroup::send(const void* data, size_t bytes, int to, int tag, Done done) {
   check_rank(to, "send");
-  LOOMIX_CHECK(tag >= 0 && tag <= kMostTag, ValueError, "[comm] send: tag {}; expected 0 to {}.", tag,
-               kMostTag);
+  check_tag(tag, "send");
   start(std::make_shared<Single>(CallKind::send, to, const_cast<void*>(data), bytes, std::move(done)), tag);
 }
 
 void ProcessGroup::receive(void* data, size_t bytes, int from, int tag, Done done) {
   check_rank(from, "receive");
-  LOOMIX_CHECK(tag >= 0 && tag <= kMostTag, ValueError, "[comm] receive: tag {}; expected 0 to {}.", tag,
-               kMostTag);
+  check_tag(tag, "receive");
   start(std::make_shared<Single>(CallKind::receive, from, data, bytes, std::move(done)), tag);
+}
+
+size_t Parts::bytes() const { return std::accumulate(sizes.begin(), sizes.end(), size_t{0}); }
+
+bool ProcessGroup::takes_parts(int rank) const {
+  check_rank(rank, "takes_parts");
+  return rank != state_->me && node_->core().links().takes_parts(state_->ranks[static_cast<size_t>(rank)]);
+}
+
+void ProcessGroup::send_parts(PartsRef parts, int to, int tag, Done done) {
+  check_rank(to, "send_parts");
+  check_tag(tag, "send_parts");
+  start(std::make_shared<SingleInParts>(CallKind::send, to, std::move(parts), std::move(done)), tag);
+}
+
+void ProcessGroup::receive_parts(PartsRef parts, int from, int tag, Done done) {
+  check_rank(from, "receive_parts");
+  check_tag(tag, "receive_parts");
+  start(std::make_shared<SingleInParts>(CallKind::receive, from, std::move(parts), std::move(done)), tag);
 }
 
 std::unique_ptr<ProcessGroup> ProcessGroup::subgroup(std::span<const int> ranks) {

@@ -49,9 +49,17 @@ struct Hub {
 
   const ArtificialLinks between;
   std::deque<Box> boxes;
-  std::mutex mutex;                                     // guards the next four
-  std::map<Number, std::span<const std::byte>> bodies;  // what has come first
-  std::map<Number, std::span<std::byte>> places;
+  std::mutex mutex;  // guards the next four
+  struct Body {
+    std::span<const std::byte> memory;
+    PartsRef parts;  // instead
+  };
+  struct Place {
+    std::span<std::byte> memory;
+    PartsRef parts;
+  };
+  std::map<Number, Body> bodies;  // what has come first
+  std::map<Number, Place> places;
   std::vector<GroupClock::time_point> out_free,
       in_free;  // when each rank's line has passed all that is on it
 };
@@ -77,28 +85,17 @@ class InprocLinks final : public GroupLinks {
     hub_->put(to, {rank_, std::move(message), {}}, when);
   }
   void send(int to, uint64_t number, std::span<const std::byte> body, Finished finished) override {
-    const Number name{rank_, to, number};
-    under_way_.emplace(name, std::move(finished));
-    const std::lock_guard lock(hub_->mutex);
-    const auto place = hub_->places.find(name);
-    if (place == hub_->places.end()) {
-      hub_->bodies.emplace(name, body);
-      return;
-    }
-    meet(name, body, place->second);
-    hub_->places.erase(place);
+    put_body({rank_, to, number}, {body, nullptr}, std::move(finished));
   }
   void receive(int from, uint64_t number, std::span<std::byte> place, Finished finished) override {
-    const Number name{from, rank_, number};
-    under_way_.emplace(name, std::move(finished));
-    const std::lock_guard lock(hub_->mutex);
-    const auto body = hub_->bodies.find(name);
-    if (body == hub_->bodies.end()) {
-      hub_->places.emplace(name, place);
-      return;
-    }
-    meet(name, body->second, place);
-    hub_->bodies.erase(body);
+    put_place({from, rank_, number}, {place, nullptr}, std::move(finished));
+  }
+  bool takes_parts(int) const override { return true; }
+  void send_parts(int to, uint64_t number, PartsRef parts, Finished finished) override {
+    put_body({rank_, to, number}, {{}, std::move(parts)}, std::move(finished));
+  }
+  void receive_parts(int from, uint64_t number, PartsRef parts, Finished finished) override {
+    put_place({from, rank_, number}, {{}, std::move(parts)}, std::move(finished));
   }
   bool poll(LinkEvents& events) override {
     std::vector<Event> came;
@@ -141,14 +138,45 @@ class InprocLinks final : public GroupLinks {
   void abort(const std::string&) override {}
 
  private:
-  void meet(const Number& name, std::span<const std::byte> body, std::span<std::byte> place) {
-    if (!body.empty()) std::memcpy(place.data(), body.data(), std::min(body.size(), place.size()));
+  void put_body(const Number& name, Hub::Body body, Finished finished) {
+    under_way_.emplace(name, std::move(finished));
+    const std::lock_guard lock(hub_->mutex);
+    const auto place = hub_->places.find(name);
+    if (place == hub_->places.end()) {
+      hub_->bodies.emplace(name, std::move(body));
+      return;
+    }
+    meet(name, body, place->second);
+    hub_->places.erase(place);
+  }
+  void put_place(const Number& name, Hub::Place place, Finished finished) {
+    under_way_.emplace(name, std::move(finished));
+    const std::lock_guard lock(hub_->mutex);
+    const auto body = hub_->bodies.find(name);
+    if (body == hub_->bodies.end()) {
+      hub_->places.emplace(name, std::move(place));
+      return;
+    }
+    meet(name, body->second, place);
+    hub_->bodies.erase(body);
+  }
+  void meet(const Number& name, const Hub::Body& body, const Hub::Place& place) {
+    const size_t bytes = body.parts ? body.parts->bytes() : body.memory.size();
+    if (body.parts && place.parts) {
+      std::vector<std::byte> between(Parts::kMostBytes);
+      for (size_t part = 0; part < body.parts->sizes.size(); ++part) {
+        body.parts->fill(part, between.data());
+        place.parts->use(part, between.data());
+      }
+    } else if (!body.memory.empty()) {
+      std::memcpy(place.memory.data(), body.memory.data(), std::min(bytes, place.memory.size()));
+    }
     const int from = std::get<0>(name), to = std::get<1>(name);
     GroupClock::time_point sent, there;
     if (hub_->is_artificial()) {
       auto& out = hub_->out_free[static_cast<size_t>(from)];
       auto& in = hub_->in_free[static_cast<size_t>(to)];
-      sent = out = in = std::max({GroupClock::now(), out, in}) + hub_->time_of(body.size());
+      sent = out = in = std::max({GroupClock::now(), out, in}) + hub_->time_of(bytes);
       there = sent + hub_->between.latency;
     }
     hub_->put(from, {-1, {}, name}, sent);

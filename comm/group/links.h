@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "comm/process_group.h"
 #include "engine/inline_function.h"
 
 // What carries the messages of groups between the ranks of a job: MPI, a network, or this process's memory for tests. Of no interest
@@ -38,6 +39,11 @@ class GroupLinks {
   // A body meets its place where both ranks give the same number, which is never used twice for a pair of ranks. No copy.
   virtual void send(int to, uint64_t number, std::span<const std::byte> body, Finished finished) = 0;
   virtual void receive(int from, uint64_t number, std::span<std::byte> place, Finished finished) = 0;
+  // Likewise in parts, between ranks that are reached so; the others are never
+  // asked to.
+  virtual bool takes_parts(int) const { return false; }
+  virtual void send_parts(int, uint64_t, PartsRef, Finished) {}
+  virtual void receive_parts(int, uint64_t, PartsRef, Finished) {}
   // Tells what has happened; whether anything has.
   virtual bool poll(LinkEvents& events) = 0;
   virtual bool busy() const = 0;  // bodies are on the way

@@ -21,6 +21,19 @@ uint64_t mix(uint64_t hash, uint64_t value) {  // FNV-1a, by 8 bytes
   return hash;
 }
 
+// Of short bodies, which go in their posts.
+void append(std::string& message, const Parts& parts) {
+  size_t at = message.size();
+  message.resize(at + parts.bytes());
+  for (size_t part = 0; part < parts.sizes.size(); at += parts.sizes[part++])
+    parts.fill(part, reinterpret_cast<std::byte*>(message.data()) + at);
+}
+void use(const Parts& parts, const std::string& body) {
+  size_t at = 0;
+  for (size_t part = 0; part < parts.sizes.size(); at += parts.sizes[part++])
+    parts.use(part, reinterpret_cast<const std::byte*>(body.data()) + at);
+}
+
 }  // namespace
 
 struct GroupCore::Head {
@@ -43,10 +56,14 @@ int GroupState::place_of(int job_rank) const {
 int GroupCall::ranks() const { return static_cast<int>(group->ranks.size()); }
 int GroupCall::me() const { return group->me; }
 void GroupCall::send(int to, uint32_t part, const void* data, size_t bytes, After after) {
-  core->send(*this, to, part, {static_cast<const std::byte*>(data), bytes}, std::move(after));
+  core->send(*this, to, part, {static_cast<const std::byte*>(data), bytes}, nullptr, std::move(after));
 }
 void GroupCall::receive(int from, uint32_t part, void* data, size_t bytes, After after) {
-  core->receive(*this, from, part, {static_cast<std::byte*>(data), bytes}, std::move(after));
+  core->receive(*this, from, part, {static_cast<std::byte*>(data), bytes}, nullptr, std::move(after));
+}
+void GroupCall::send_parts(int to, PartsRef parts) { core->send(*this, to, 0, {}, std::move(parts), {}); }
+void GroupCall::receive_parts(int from, PartsRef parts) {
+  core->receive(*this, from, 0, {}, std::move(parts), {});
 }
 
 // ---- the thread ---------------------------------------------------------------------------------------------------
@@ -251,43 +268,46 @@ void GroupCore::tell(int to, Kind kind, uint64_t group, uint64_t call, std::stri
   links_->post(to, std::move(message));
 }
 
-void GroupCore::send(GroupCall& call, int to, uint32_t part, std::span<const std::byte> data,
+void GroupCore::send(GroupCall& call, int to, uint32_t part, std::span<const std::byte> data, PartsRef parts,
                      GroupLinks::Finished after) {
+  const size_t bytes = parts ? parts->bytes() : data.size();
   GroupState& group = *call.group;
   const auto place = static_cast<size_t>(to);
   ++call.open[place];
   ++call.all_open;
   {
     const std::lock_guard lock(group.mutex);
-    group.traffic.sent[place] += data.size();
+    group.traffic.sent[place] += bytes;
   }
   const int rank = group.ranks[place];
   Head head;
   head.part = part;
   head.group = group.id;
   head.call = call.number;
-  head.bytes = data.size();
+  head.bytes = bytes;
   head.what = call.signature;
-  const bool is_short = data.size() <= GroupLinks::kMostPost - sizeof head;
+  const bool is_short = bytes <= GroupLinks::kMostPost - sizeof head;
   if (!is_short) head.number = ++peers_[static_cast<size_t>(rank)].next;
   std::string message(reinterpret_cast<const char*>(&head), sizeof head);
-  if (is_short) message.append(reinterpret_cast<const char*>(data.data()), data.size());
+  if (is_short && parts) append(message, *parts);
+  else if (is_short) message.append(reinterpret_cast<const char*>(data.data()), bytes);
   links_->post(rank, std::move(message));
   auto done = [this, self = call.shared_from_this(), to, after = std::move(after),
-               stretch = begin_stretch(call, to, data.size(), true)]() mutable {
+               stretch = begin_stretch(call, to, bytes, true)]() mutable {
     step_done(self, to, stretch, after);
   };
   // Not at once: the call may be beginning still.
   if (is_short) return post(std::move(done));
+  if (parts) return links_->send_parts(rank, head.number, std::move(parts), std::move(done));
   links_->send(rank, head.number, data, std::move(done));
 }
 
-void GroupCore::receive(GroupCall& call, int from, uint32_t part, std::span<std::byte> memory,
+void GroupCore::receive(GroupCall& call, int from, uint32_t part, std::span<std::byte> memory, PartsRef parts,
                         GroupLinks::Finished after) {
   GroupState& group = *call.group;
   ++call.open[static_cast<size_t>(from)];
   ++call.all_open;
-  GroupState::Place place{call.shared_from_this(), memory, std::move(after)};
+  GroupState::Place place{call.shared_from_this(), memory, std::move(parts), std::move(after)};
   const GroupState::Key key{from, call.number, part};
   const auto body = group.bodies.find(key);
   if (body == group.bodies.end()) {
@@ -301,10 +321,10 @@ void GroupCore::receive(GroupCall& call, int from, uint32_t part, std::span<std:
 }
 
 void GroupCore::meet(GroupState& group, int from, GroupState::Body&& body, GroupState::Place&& place) {
-  if (body.bytes != place.memory.size()) {
+  if (body.bytes != place.bytes()) {
     return break_up(group,
                     fmt::format("[comm] rank {} sent {} bytes in {}; rank {} expects {}.", from, body.bytes,
-                                place.call->signature.to_string(), group.me, place.memory.size()));
+                                place.call->signature.to_string(), group.me, place.bytes()));
   }
   {
     const std::lock_guard lock(group.mutex);
@@ -314,10 +334,13 @@ void GroupCore::meet(GroupState& group, int from, GroupState::Body&& body, Group
   auto done = [this, call = std::move(place.call), from, after = std::move(place.finished),
                stretch]() mutable { step_done(call, from, stretch, after); };
   if (body.number == 0) {
-    if (!body.here.empty()) std::memcpy(place.memory.data(), body.here.data(), body.here.size());
+    if (place.parts) use(*place.parts, body.here);
+    else if (!body.here.empty()) std::memcpy(place.memory.data(), body.here.data(), body.here.size());
     return post(std::move(done));
   }
-  links_->receive(group.ranks[static_cast<size_t>(from)], body.number, place.memory, std::move(done));
+  const int rank = group.ranks[static_cast<size_t>(from)];
+  if (place.parts) return links_->receive_parts(rank, body.number, std::move(place.parts), std::move(done));
+  links_->receive(rank, body.number, place.memory, std::move(done));
 }
 
 std::string GroupCore::track_name(const GroupCall& call, int rank, bool outward) const {

@@ -83,6 +83,8 @@ class GroupCall : public std::enable_shared_from_this<GroupCall> {
   int me() const;
   void send(int to, uint32_t part, const void* data, size_t bytes, After after = {});
   void receive(int from, uint32_t part, void* data, size_t bytes, After after = {});
+  void send_parts(int to, PartsRef parts);
+  void receive_parts(int from, PartsRef parts);
 };
 
 // A group as one rank has it.
@@ -119,7 +121,9 @@ class GroupState {
   struct Place {
     std::shared_ptr<GroupCall> call;
     std::span<std::byte> memory;
+    PartsRef parts;  // instead of memory
     GroupLinks::Finished finished;
+    size_t bytes() const { return parts ? parts->bytes() : memory.size(); }
   };
   struct Told {
     int rank;
@@ -163,9 +167,10 @@ class GroupCore final : public LinkEvents, public std::enable_shared_from_this<G
   void add(const std::shared_ptr<GroupState>& group);
   void forget(uint64_t group);
   void begin(GroupState& group, const std::shared_ptr<GroupCall>& call);
-  void send(GroupCall& call, int to, uint32_t part, std::span<const std::byte> data,
+  // With `parts`, instead of memory.
+  void send(GroupCall& call, int to, uint32_t part, std::span<const std::byte> data, PartsRef parts,
             GroupLinks::Finished after);
-  void receive(GroupCall& call, int from, uint32_t part, std::span<std::byte> place,
+  void receive(GroupCall& call, int from, uint32_t part, std::span<std::byte> place, PartsRef parts,
                GroupLinks::Finished after);
   void break_up(GroupState& group, const std::string& why, bool tell = true);
   void give_up(const std::string& why);

@@ -80,6 +80,13 @@ class MpiLinks final : public GroupLinks {
       return MPI_Irecv(place.data() + at, bytes, MPI_BYTE, from, tag(number), bodies_, request);
     });
   }
+  bool takes_parts(int rank) const override { return windows_->reaches(rank); }
+  void send_parts(int to, uint64_t number, PartsRef parts, Finished finished) override {
+    windows_->send_parts(to, number, std::move(parts), std::move(finished));
+  }
+  void receive_parts(int from, uint64_t number, PartsRef parts, Finished finished) override {
+    windows_->receive_parts(from, number, std::move(parts), std::move(finished));
+  }
 
   bool poll(LinkEvents& events) override {
     bool happened = windows_->poll();

@@ -15,7 +15,7 @@
 namespace loomix::comm {
 namespace {
 
-constexpr size_t kSlotBytes = size_t{128} << 10;  // lies in a second-level cache between the two copies
+constexpr size_t kSlotBytes = Parts::kMostBytes;  // lies in a second-level cache between the two copies
 constexpr uint32_t kSlots = 16;
 constexpr size_t kHeadBytes = 4096;
 
@@ -93,14 +93,24 @@ void SharedWindows::tell(int to, const Note& note) {
 }
 
 void SharedWindows::send(int to, uint64_t number, std::span<const std::byte> body, Finished finished) {
-  const Name name{to, number};
-  outward_[name] = {body, std::move(finished)};
+  put({to, number}, {body, nullptr, std::move(finished)});
+}
+void SharedWindows::send_parts(int to, uint64_t number, PartsRef parts, Finished finished) {
+  put({to, number}, {{}, std::move(parts), std::move(finished)});
+}
+void SharedWindows::put(const Name& name, Outward body) {
+  outward_[name] = std::move(body);
   if (wanted_.erase(name) > 0) filling_.push_back(name);
 }
 
 void SharedWindows::receive(int from, uint64_t number, std::span<std::byte> place, Finished finished) {
-  inward_[{from, number}] = {place, std::move(finished)};
+  inward_[{from, number}] = {place, nullptr, std::move(finished)};
   tell(from, {Kind::wanted, 0, number, 0, place.size()});
+}
+void SharedWindows::receive_parts(int from, uint64_t number, PartsRef parts, Finished finished) {
+  const size_t bytes = parts->bytes();
+  inward_[{from, number}] = {{}, std::move(parts), std::move(finished)};
+  tell(from, {Kind::wanted, 0, number, 0, bytes});
 }
 
 void SharedWindows::hear(int from, const Note& note) {
@@ -113,11 +123,12 @@ void SharedWindows::hear(int from, const Note& note) {
     if (found == inward_.end()) return;
     Inward& body = found->second;
     std::atomic_thread_fence(std::memory_order_acquire);
-    std::memcpy(body.place.data() + note.at, windows_[static_cast<size_t>(from)]->slot(note.slot),
-                note.bytes);
+    const std::byte* const slot = windows_[static_cast<size_t>(from)]->slot(note.slot);
+    if (body.parts) body.parts->use(body.next++, slot);
+    else std::memcpy(body.place.data() + note.at, slot, note.bytes);
     tell(from, {Kind::done, note.slot, note.number, note.at, note.bytes});
     body.come += note.bytes;
-    if (body.come < body.place.size()) return;
+    if (body.come < body.bytes()) return;
     Finished finished = std::move(body.finished);
     inward_.erase(found);
     finished();
@@ -127,7 +138,7 @@ void SharedWindows::hear(int from, const Note& note) {
     if (found == outward_.end()) return;
     Outward& body = found->second;
     body.done += note.bytes;
-    if (body.done < body.body.size()) return;
+    if (body.done < body.bytes()) return;
     Finished finished = std::move(body.finished);
     outward_.erase(found);
     finished();
@@ -143,12 +154,15 @@ bool SharedWindows::fill_slots() {
     Outward& body = outward_.at(name);
     const uint32_t slot = free_.back();
     free_.pop_back();
-    const size_t bytes = std::min(kSlotBytes, body.body.size() - body.put);
-    std::memcpy(own_ + slot * kSlotBytes, body.body.data() + body.put, bytes);
+    std::byte* const place = own_ + slot * kSlotBytes;
+    const size_t bytes =
+        body.parts ? body.parts->sizes[body.next] : std::min(kSlotBytes, body.body.size() - body.put);
+    if (body.parts) body.parts->fill(body.next++, place);
+    else std::memcpy(place, body.body.data() + body.put, bytes);
     std::atomic_thread_fence(std::memory_order_release);
     tell(name.first, {Kind::piece, slot, name.second, body.put, bytes});
     body.put += bytes;
-    if (body.put < body.body.size()) filling_.push_back(name);
+    if (body.put < body.bytes()) filling_.push_back(name);
     happened = true;
   }
   return happened;

@@ -20,7 +20,8 @@
 //
 // Each rank has a window of slots, which others read. A receiver says that it has a place (`wanted`); the sender fills free slots and
 // says which (`piece`); the receiver copies them and gives them back (`done`). So a body takes slots only when somebody empties them,
-// and bodies that nobody wants yet hold up no others. What is said are short messages of MPI's.
+// and bodies that nobody wants yet hold up no others. Of a body in parts each part is a piece: it is made in a slot and used from there,
+// so it is copied twice in all. What is said are short messages of MPI's.
 //
 // MPI wakes nobody. So each window has a bell, which others ring when they have sent something, and on which its rank sleeps: who sleeps
 // is run sooner by the system than who yields, where threads are more than processors.
@@ -40,6 +41,8 @@ class SharedWindows {
   bool reaches(int rank) const { return rank != rank_ && windows_[static_cast<size_t>(rank)] != nullptr; }
   void send(int to, uint64_t number, std::span<const std::byte> body, Finished finished);
   void receive(int from, uint64_t number, std::span<std::byte> place, Finished finished);
+  void send_parts(int to, uint64_t number, PartsRef parts, Finished finished);
+  void receive_parts(int from, uint64_t number, PartsRef parts, Finished finished);
   bool poll();  // whether anything has happened
   // Until somebody rings after the last poll() has begun.
   void ring(int rank) noexcept;  // of this machine, or it does nothing; from any thread
@@ -57,14 +60,19 @@ class SharedWindows {
   struct Bell;                            // at the beginning of a window
   struct Outward {
     std::span<const std::byte> body;
+    PartsRef parts;  // instead; then what follows counts bytes of these, and parts
     Finished finished;
-    size_t put = 0, done = 0;
+    size_t put = 0, done = 0, next = 0;
+    size_t bytes() const { return parts ? parts->bytes() : body.size(); }
   };
   struct Inward {
     std::span<std::byte> place;
+    PartsRef parts;
     Finished finished;
-    size_t come = 0;
+    size_t come = 0, next = 0;
+    size_t bytes() const { return parts ? parts->bytes() : place.size(); }
   };
+  void put(const Name& name, Outward body);
   void tell(int to, const Note& note);
   void hear(int from, const Note& note);
   bool fill_slots();

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cstring>
 #include <functional>
 #include <future>
+#include <numeric>
 #include <thread>
 
 #include "base/error.h"
@@ -140,6 +142,39 @@ TEST_P(Groups, MessagesWithTagsComeInAnyOrder) {
       EXPECT_EQ(second, 6);
       EXPECT_EQ(got, large);
     }
+  });
+}
+
+// Long ones and short ones, whoever is first.
+TEST(InprocGroup, MessagesGoInParts) {
+  const std::vector<size_t> sizes[] = {{100, Parts::kMostBytes, 7}, {3, 5}};
+  on_all(2, [&](WaitingGroup& group) {
+    EXPECT_FALSE(group->takes_parts(group.rank()));
+    ASSERT_TRUE(group->takes_parts(1 - group.rank()));
+    uint64_t all = 0;
+    for (int tag = 0; tag < 2; ++tag) {
+      std::vector<size_t> used;
+      const auto parts = std::make_shared<Parts>();
+      parts->sizes = sizes[tag];
+      parts->fill = [&](size_t part, std::byte* to) {
+        std::memset(to, static_cast<int>(part + 1), sizes[tag][part]);
+      };
+      parts->use = [&](size_t part, const std::byte* from) {
+        used.push_back(part);
+        for (size_t i = 0; i < sizes[tag][part]; ++i) ASSERT_EQ(from[i], static_cast<std::byte>(part + 1));
+      };
+      all += parts->bytes();
+      wait_for_call([&](ProcessGroup::Done done) {
+        if (group.rank() == tag) group->send_parts(parts, 1 - tag, tag, std::move(done));
+        else group->receive_parts(parts, tag, tag, std::move(done));
+      });
+      std::vector<size_t> expected(group.rank() == tag ? 0 : parts->sizes.size());
+      std::iota(expected.begin(), expected.end(), size_t{0});
+      EXPECT_EQ(used, expected);
+    }
+    const GroupTraffic traffic = group->traffic();
+    const auto other = static_cast<size_t>(1 - group.rank());
+    EXPECT_EQ(traffic.sent[other] + traffic.received[other], all);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -48,6 +49,7 @@ TEST_P(DistMatrixTest, RemapsInAnyOrder) {
     for (int round = 0; round < 25; ++round) {
       if (round % 2 == 1)
         job->message_bytes = random.number(100, 2000);  // many messages, which share buffers
+      job->in_parts = round % 4 < 2;
       const int64_t rows = random.number(0, 40), columns = random.number(0, 40);
       const int root = random.number(0, job->size() - 1);
       const auto expected = counted(rows * columns);
@@ -144,6 +146,7 @@ TEST(DistMatrix, RemapsInBoundedMemory) {
   const int64_t share = kSize * kSize * 4 / kRanks;
   ranks.run([&](const JobRef& job) {
     job->message_bytes = kMessage;
+    job->in_parts = false;
     auto& pool = job->engine().device(Device::cpu()).memory(MemoryKind::host);
     const auto m = DistMatrix::random(job, Layout::by_rows(kSize, kSize, kRanks), DType::float32, {}, 1);
     m.local()[0].wait_to_read();
@@ -152,6 +155,25 @@ TEST(DistMatrix, RemapsInBoundedMemory) {
     other.local()[0].wait_to_read();
     job->engine().wait_all();
     EXPECT_LE(pool.stats().peak - before, share + share / 10 + 2 * job->buffers * kMessage);
+  });
+}
+
+// In parts there are no buffers.
+TEST(DistMatrix, RemapsInPartsWithoutBuffers) {
+  constexpr int kRanks = 4;
+  constexpr int64_t kSize = 1024;
+  Ranks ranks(kRanks);
+  const int64_t share = kSize * kSize * 4 / kRanks;
+  ranks.run([&](const JobRef& job) {
+    auto& pool = job->engine().device(Device::cpu()).memory(MemoryKind::host);
+    const auto m = DistMatrix::random(job, Layout::by_rows(kSize, kSize, kRanks), DType::float32, {}, 1);
+    m.local()[0].wait_to_read();
+    const int64_t before = pool.stats().in_use;
+    const DistMatrix other = m.remap(Layout::by_columns(kSize, kSize, kRanks));
+    other.local()[0].wait_to_read();
+    job->engine().wait_all();
+    EXPECT_LE(pool.stats().peak - before, share + share / 10);
+    EXPECT_EQ(values(other.to_global()), values(m.to_global()));
   });
 }
 
@@ -174,8 +196,10 @@ TEST(DistMatrix, BytesAreThePlans) {
       const auto m = DistMatrix::filled(job, from, DType::float64, 1);
       const Transfer plan(from, to, job->rank(), true);
       uint64_t expected = kNote * (kRanks - 1);
+      job->in_parts = round % 2 == 0;
       for (const Route& route : plan.sends) {
-        const auto messages = cut_into_messages(route, job->message_bytes / 4, true).size();
+        const auto messages =
+            job->in_parts ? 1 : cut_into_messages(route, job->message_bytes / 4, true).size();
         expected += static_cast<uint64_t>(route.elements) * 4 + kMark * messages;
       }
       const uint64_t before = sent();
@@ -278,10 +302,11 @@ TEST(DistMatrix, WhatIsWaitedForIsNamed) {
 // Matrices that were made before: whatever is done with them fails at once, and says why.
 TEST(DistMatrix, AfterItsGroupBroke) {
   Ranks ranks(3);
+  std::barrier all_have_theirs(3);
   ranks.run([&](const JobRef& job) {
     const auto m = DistMatrix::filled(job, Layout::by_rows(9, 9, 3), DType::float32, 1);
     m.local()[0].wait_to_read();
-    comm::wait_for_call([&](comm::ProcessGroup::Done done) { job->group().barrier(std::move(done)); });
+    all_have_theirs.arrive_and_wait();
     if (job->rank() == 1) job->group().give_up("it has had enough");
     const std::function<void()> uses[] = {
         [&] { m.remap(Layout::by_columns(9, 9, 3)).local()[0].wait_to_read(); },
@@ -306,23 +331,25 @@ TEST(DistMatrix, AfterItsGroupBroke) {
 
 TEST(DistMatrix, ErrorsTravel) {
   Ranks ranks(3);
-  ranks.run([&](const JobRef& job) {
-    const Layout layout = Layout::by_rows(300, 300, 3);
-    DistMatrix m = DistMatrix::random(job, layout, DType::float32, {}, 4);
-    if (job->rank() == 1)
-      job->engine().poison(m.local()[0].var(), std::make_exception_ptr(ValueError("bad block")));
-    const DistMatrix whole = m.remap(Layout::replicated(300, 300, 3));
-    const std::string error = error_of<Error>([&] { whole.local()[0].wait_to_read(); });
-    EXPECT_THAT(error,
-                HasSubstr(job->rank() == 1 ? "bad block"
-                                           : "rank 1 has an error in what it sends in remap of (300, 300)"));
-    // Nobody is stuck, and what is good stays good.
-    EXPECT_EQ(values(DistMatrix::filled(job, layout, DType::float32, 2).sum())[0], 180000);
-    try {
-      job->engine().wait_all();
-    } catch (const Error&) {  // the one above
-    }
-  });
+  for (const bool in_parts : {true, false})
+    ranks.run([&](const JobRef& job) {
+      job->in_parts = in_parts;
+      const Layout layout = Layout::by_rows(300, 300, 3);
+      DistMatrix m = DistMatrix::random(job, layout, DType::float32, {}, 4);
+      if (job->rank() == 1)
+        job->engine().poison(m.local()[0].var(), std::make_exception_ptr(ValueError("bad block")));
+      const DistMatrix whole = m.remap(Layout::replicated(300, 300, 3));
+      const std::string error = error_of<Error>([&] { whole.local()[0].wait_to_read(); });
+      EXPECT_THAT(
+          error, HasSubstr(job->rank() == 1 ? "bad block"
+                                            : "rank 1 has an error in what it sends in remap of (300, 300)"));
+      // Nobody is stuck, and what is good stays good.
+      EXPECT_EQ(values(DistMatrix::filled(job, layout, DType::float32, 2).sum())[0], 180000);
+      try {
+        job->engine().wait_all();
+      } catch (const Error&) {  // the one above
+      }
+    });
 }
 
 }  // namespace

@@ -190,6 +190,7 @@ double sent_in(Job& job, int agreements, const std::function<void()>& work) {
     for (const uint64_t bytes : job.group().traffic().sent) sum += static_cast<double>(bytes);
     return sum;
   };
+  job.engine().wait_all();  // what goes to others of earlier calls
   const double before = total();
   work();
   job.engine().wait_all();
