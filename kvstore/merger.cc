@@ -37,13 +37,17 @@ Arrays reachable(std::span<const NDArray> values, const NDArray& like) {
   Arrays arrays;
   for (const NDArray& value : values) {
     NDArray array = value.stype() == like.stype() ? value : cast_storage(value, like.stype());
-    if (!array.device().is_host()) array = copy_to(array, Device::cpu());
+    if (!array.device().is_host()) array = copy_to(array, host_near(array.device()));
     arrays.push_back(std::move(array));
   }
   return arrays;
 }
 
 }  // namespace
+
+Device host_near(Device device) {
+  return device.type == DeviceType::gpu ? Device{DeviceType::cpu_pinned, 0} : Device::cpu();
+}
 
 void spread(const Request& request, const NDArray& value, std::span<const NDArray> destinations) {
   Arrays together;

@@ -43,6 +43,9 @@ class Merger {
   std::unordered_map<Key, Memory> memory_;
 };
 
+// The host, for what comes from or goes to this device: page-locked memory for a GPU.
+Device host_near(Device device);
+
 // Pushes `each destination = value`, whatever devices, types and storage they have.
 void spread(const Request& request, const NDArray& value, std::span<const NDArray> destinations);
 

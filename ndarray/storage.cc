@@ -110,7 +110,9 @@ void Storage::allocate(int64_t bytes) {
 
 // The task has waited for its Vars already, so the memory must not be anybody's any more.
 void Storage::allocate_in_task(int64_t bytes) {
-  kind_ = device_.is_host() ? MemoryKind::host : MemoryKind::device;
+  kind_ = !device_.is_host()                       ? MemoryKind::device
+          : device_.type == DeviceType::cpu_pinned ? MemoryKind::pinned
+                                                   : MemoryKind::host;
   if (bytes <= kInlineBytes && device_.is_host()) {
     data_ = inline_;
   } else {

@@ -324,7 +324,8 @@ void DistStore::pull(const Key& key, std::span<const NDArray> outs, int priority
   if (outs.empty()) return;
   const bool direct = outs[0].is_dense() && outs[0].device().is_host() && outs[0].dtype() == now.like.dtype();
   const NDArray target =
-      direct ? outs[0] : NDArray(now.like.engine(), now.like.shape(), now.like.dtype(), Device::cpu());
+      direct ? outs[0]
+             : NDArray(now.like.engine(), now.like.shape(), now.like.dtype(), host_near(outs[0].device()));
   ArrayTags tags;
   tags.write(target);
   runtime_.engine().push_async(

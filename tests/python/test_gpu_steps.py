@@ -22,6 +22,8 @@ class Counts(NamedTuple):
     waits: int
     recordings: int
     beside: int  # works that were recorded on other streams than the first one
+    messages: int  # copies from one device to another
+    pinned: int  # copies from page-locked memory to devices
 
 
 def counts():
@@ -277,3 +279,18 @@ def test_optimizers_of_several_operators_have_the_scale_on_the_host():
     assert run[3] == want[3]
     for got, expected in zip(run[2], want[2]):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+@needs_standin
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_of_a_pinning_loader_come_from_page_locked_memory(workers):
+    samples = np.arange(12000, dtype="float32").reshape(40, 300)
+    data = mx.gluon.data.ArrayDataset(samples)
+
+    def load(pin_memory):
+        loader = mx.gluon.data.DataLoader(data, 10, pin_memory=pin_memory, num_workers=workers)
+        got = [batch.as_in_context(GPU) for batch in loader]
+        np.testing.assert_array_equal(np.concatenate([batch.asnumpy() for batch in got]), samples)
+
+    assert counted(lambda: load(True)).pinned == 4
+    assert counted(lambda: load(False)).pinned == 0

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -25,6 +23,10 @@
 #include "tests/standin/stream.h"
 
 namespace {
+
+using loomix::standin::kPinned;
+using loomix::standin::place_of;
+using loomix::standin::status;
 
 constexpr int kDevices = 3;
 thread_local int current_device = 0;
@@ -58,26 +60,14 @@ struct Counts {
   std::atomic<long> waits{0};       // of a thread for a stream
   std::atomic<long> recordings{0};  // of work, into graphs
   std::atomic<long> beside{0};      // works that were recorded on streams which joined a capture
+  std::atomic<long> messages{0};    // copies from one device to another
+  std::atomic<long> pinned{0};      // copies from page-locked memory to devices
 } counts;
-
-// Memory of devices, by address.
-std::mutex memory_mutex;
-std::map<const char*, size_t> device_memory;
-
-bool is_on_device(const void* at) {
-  const std::lock_guard lock(memory_mutex);
-  const auto after = device_memory.upper_bound(static_cast<const char*>(at));
-  if (after == device_memory.begin()) return false;
-  const auto& [first, bytes] = *std::prev(after);
-  return static_cast<const char*>(at) < first + bytes;
-}
 
 bool is_alive(cudaStream_t stream) {
   const std::lock_guard lock(streams_mutex);
   return streams.contains(stream);
 }
-
-cudaError_t status() { return fallen.load() ? cudaErrorLaunchFailure : cudaSuccess; }
 
 }  // namespace
 
@@ -154,21 +144,6 @@ struct CUstream_st {
 
 namespace {
 
-// For calls that a thread must not make while it captures, nor anybody on a stream that is captured: ends the capture as a failure.
-bool forbidden(cudaStream_t on = nullptr) {
-  if (captures.load() == 0) return false;
-  bool found = false;
-  const std::lock_guard lock(streams_mutex);
-  for (CUstream_st* const stream : streams) {
-    const std::lock_guard own(stream->mutex);
-    if (!stream->captured || (stream->captured->capturer != std::this_thread::get_id() && stream != on))
-      continue;
-    const std::lock_guard capture(stream->captured->mutex);
-    stream->captured->broken = found = true;
-  }
-  return found;
-}
-
 bool is_captured(cudaStream_t stream) {
   if (stream == nullptr) return false;
   const std::lock_guard lock(stream->mutex);
@@ -215,6 +190,23 @@ void play_graph(const Works& works) {
 }  // namespace
 
 namespace loomix::standin {
+
+cudaError_t status() { return fallen.load() ? cudaErrorLaunchFailure : cudaSuccess; }
+
+bool forbidden(cudaStream_t on) {
+  if (captures.load() == 0) return false;
+  bool found = false;
+  const std::lock_guard lock(streams_mutex);
+  for (CUstream_st* const stream : streams) {
+    const std::lock_guard own(stream->mutex);
+    if (!stream->captured || (stream->captured->capturer != std::this_thread::get_id() && stream != on))
+      continue;
+    const std::lock_guard capture(stream->captured->mutex);
+    stream->captured->broken = found = true;
+  }
+  return found;
+}
+
 namespace {
 
 // Like put_on, for what is no work of its own.
@@ -239,16 +231,17 @@ void note_error(const char* what) {
 
 }  // namespace loomix::standin
 
+using loomix::standin::forbidden;
 using loomix::standin::put_mark;
 using loomix::standin::put_on;
 
 extern "C" {
 
-// Graph launches, works outside of graphs, copies from devices to the host, waits, recordings, works recorded beside others; since the
-// process began.
+// Graph launches, works outside of graphs, copies from devices to the host, waits, recordings, works recorded beside others, copies between
+// devices, copies from page-locked memory to devices; since the process began.
 void loomix_standin_counts(long* out) {
   for (const auto* count : {&counts.graph_launches, &counts.works, &counts.reads, &counts.waits,
-                            &counts.recordings, &counts.beside})
+                            &counts.recordings, &counts.beside, &counts.messages, &counts.pinned})
     *out++ = count->load();
 }
 
@@ -372,37 +365,6 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   });
   return status();
 }
-cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
-  *left = *total = size_t{1} << 30;
-  return cudaSuccess;
-}
-
-cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
-  if (forbidden()) return cudaErrorStreamCaptureUnsupported;
-  if (posix_memalign(memory, 256, bytes) != 0) return cudaErrorMemoryAllocation;
-  std::memset(*memory, 0xff, bytes);  // nobody may count on zeros
-  return cudaSuccess;
-}
-cudaError_t cudaMallocManaged(void** memory, size_t bytes, unsigned) {
-  return cudaHostAlloc(memory, bytes, 0);
-}
-cudaError_t cudaMalloc(void** memory, size_t bytes) {
-  const cudaError_t result = cudaHostAlloc(memory, bytes, 0);
-  const std::lock_guard lock(memory_mutex);
-  if (result == cudaSuccess) device_memory[static_cast<const char*>(*memory)] = bytes;
-  return result;
-}
-cudaError_t cudaFree(void* memory) {
-  if (forbidden()) return cudaErrorStreamCaptureUnsupported;
-  {
-    const std::lock_guard lock(memory_mutex);
-    device_memory.erase(static_cast<const char*>(memory));
-  }
-  std::free(memory);
-  return cudaSuccess;
-}
-cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
-
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
   *greatest = -5;
@@ -456,7 +418,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
-  if (is_on_device(from) && !is_on_device(to)) ++counts.reads;
+  const int source = place_of(from), place = place_of(to);
+  if (source == kPinned && place >= 0) ++counts.pinned;
+  if (source >= 0 && place < 0) ++counts.reads;
+  if (source >= 0 && place >= 0 && source != place) ++counts.messages;
   put_on(stream, [=] { std::memmove(to, from, bytes); });
   return status();
 }

@@ -29,6 +29,15 @@ TEST_F(Gpu, ArraysTravelThroughAllDevices) {
             std::vector<float>(5, 0));
 }
 
+TEST_F(Gpu, PinnedArraysLieInPageLockedMemory) {
+  const Device pinned{DeviceType::cpu_pinned, 0};
+  const std::vector<float> items(10'000, 3);
+  const NDArray held = copy_to(array<float>({10'000}, items), pinned);
+  EXPECT_EQ(held.storage().kind(), MemoryKind::pinned);
+  EXPECT_EQ(copy_to(held, Device::cpu()).storage().kind(), MemoryKind::host);
+  EXPECT_EQ(values<float>(copy_to(copy_to(held, Device::gpu()), Device::cpu())), items);
+}
+
 TEST_F(Gpu, MissingDevicesAreNamed) {
   const auto missing = static_cast<int16_t>(engine::count_gpus());
   try {
