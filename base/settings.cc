@@ -222,6 +222,11 @@ void Settings::fields(FieldList<Settings>& f) {
   f("kv_keys", &Settings::kv_keys,
     "Folder with the keys of this node's role, as `python -m loomix keys` makes it; needed beyond one "
     "machine.");
+  f("kv_bucket_kb", &Settings::kv_bucket_kb,
+    "Kilobytes up to which gradients that Gluon's Trainer or a Module has on several GPUs travel together, "
+    "by a store of type device; 0: each alone.")
+      .at_least(0)
+      .at_most(1 << 20);
   f("kv_trusted_network", &Settings::kv_trusted_network,
     "Everybody on the network is trusted: nodes on several machines may do without keys.");
   f("kv_shared_memory", &Settings::kv_shared_memory,

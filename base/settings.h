@@ -73,6 +73,7 @@ struct Settings {
   int64_t kv_snapshot_every = 100;
   bool kv_restore = false;
   std::string kv_keys;
+  int kv_bucket_kb = 4096;
   bool kv_trusted_network = false;
   bool kv_shared_memory = true;
   bool kv_allow_pickle = false;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kvstore/compression.h"
 #include "kvstore/key.h"
@@ -19,6 +20,13 @@ namespace loomix::kvstore {
 // names none. Runs on the thread that calls push.
 using Updater =
     std::function<void(const Key& key, const NDArray& merged, const NDArray& stored, int priority)>;
+
+// What a pushpull brings for a key.
+struct KeyValues {
+  Key key;
+  std::vector<NDArray> values, outs;
+  int priority = 0;
+};
 
 // Calls may come from several threads; those of one key take effect in the order of the calls. Larger priorities go
 // first among work that is ready. Wrong keys, shapes and types throw at the call.
@@ -39,6 +47,10 @@ class KVStore {
                         int priority) {
     push(key, values, priority);
     pull(key, outs, priority);
+  }
+  // pushpull for each, in any order: stores may bring several keys together. The keys differ.
+  virtual void pushpull_all(std::span<const KeyValues> entries) {
+    for (const KeyValues& entry : entries) pushpull(entry.key, entry.values, entry.outs, entry.priority);
   }
   // Copies the rows `row_ids[i]` (any order, repeats allowed) of a row_sparse value to `outs[i]`.
   virtual void row_sparse_pull(const Key& key, std::span<const NDArray> outs,

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "kvstore/kvstore.h"
 #include "kvstore/merger.h"
@@ -26,6 +27,7 @@ class LocalStore final : public KVStore {
   void pull(const Key& key, std::span<const NDArray> outs, int priority) override;
   void pushpull(const Key& key, std::span<const NDArray> values, std::span<const NDArray> outs,
                 int priority) override;
+  void pushpull_all(std::span<const KeyValues> entries) override;
   void row_sparse_pull(const Key& key, std::span<const NDArray> outs, std::span<const NDArray> row_ids,
                        int priority) override;
   StorageType stype(const Key& key) const override { return stored(key).stype(); }
@@ -33,10 +35,18 @@ class LocalStore final : public KVStore {
   void set_compression(const CompressionParams& params) override;
 
  private:
+  // Memory in which the values of several keys travel, by the first one's.
+  struct Joined {
+    std::vector<NDArray> sent, near, landing;
+    NDArray sum, stored;
+  };
   NDArray stored(const Key& key) const;
   bool is_on_gpus(const NDArray& stored, std::span<const NDArray> values) const;
   // The stored value where the sum of the values will be: on one of their GPUs, or on a host.
   NDArray stored_near(const Key& key, std::span<const NDArray> values);
+  void pushpull_bucket(std::span<const KeyValues* const> bucket);
+  const NDArray& update_bucket(std::span<const KeyValues* const> bucket, const NDArray& sum, Joined& memory);
+  Joined& joined_of(const Key& key);
   NDArray moved(const Key& key, const NDArray& from, Device device);
   std::shared_ptr<const Updater> updater() const;
   Request request(const char* call, const Key& key, int priority) const {
@@ -49,6 +59,7 @@ class LocalStore final : public KVStore {
   std::atomic<size_t> placed_ = 0;  // keys whose value went to a GPU
   mutable std::mutex mutex_;        // guards what follows
   std::unordered_map<Key, NDArray> values_;
+  std::unordered_map<Key, Joined> joined_;
   std::shared_ptr<const Updater> updater_;
 };
 

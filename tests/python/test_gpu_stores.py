@@ -209,6 +209,92 @@ def test_module_on_several_gpus():
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
+BUCKETS = """
+import ctypes, sys
+import loomix as mx
+import numpy as np
+
+loop, kind, on_store, file = sys.argv[1:]
+places = [mx.gpu(0), mx.gpu(1)]
+random = np.random.default_rng(3)
+library = ctypes.CDLL(__import__("os").environ["LOOMIX_CUDA_LIBRARY"])
+
+def messages():
+    mx.nd.waitall()
+    found = (ctypes.c_long * 8)()
+    library.loomix_standin_counts(found)
+    return found[6]
+
+def gluon():
+    net = mx.gluon.nn.HybridSequential()
+    for _ in range(6):
+        net.add(mx.gluon.nn.Dense(10, activation="tanh", in_units=10))
+    net.initialize(ctx=places)
+    for parameter in net.collect_params().values():
+        parameter.set_data(mx.nd.array(random.normal(size=parameter.shape)))
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}, kvstore=kind,
+                               update_on_kvstore=on_store == "True")
+    def step(data):
+        with mx.autograd.record():
+            losses = [(net(part) ** 2).sum() for part in mx.gluon.utils.split_and_load(data, places)]
+        mx.autograd.backward(losses)
+        trainer.step(12)
+    return step, lambda: [p.data(place) for p in net.collect_params().values() for place in places]
+
+def module():
+    x = mx.sym.var("data")
+    for i in range(6):
+        x = mx.sym.tanh(mx.sym.FullyConnected(x, num_hidden=10, name=f"fc{i}"))
+    module = mx.mod.Module(mx.sym.LinearRegressionOutput(x, mx.sym.var("label")), label_names=["label"], context=places)
+    module.bind([("data", (12, 10))], [("label", (12, 10))])
+    weights = {n: mx.nd.array(random.normal(size=a.shape)) for n, a in module._exec_group.execs[0].arg_dict.items()
+               if n.startswith("fc")}
+    module.init_params(arg_params=weights)
+    module.init_optimizer(kvstore=kind, optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+    def step(data):
+        module.forward_backward(mx.io.DataBatch([data], [data * 2]))
+        module.update()
+    return step, lambda: [value for _, value in sorted(module.get_params()[0].items())]
+
+step, results = {"gluon": gluon, "module": module}[loop]()
+for i in range(4):
+    before = messages()
+    step(mx.nd.array(random.normal(size=(12, 10))))
+print(messages() - before)
+np.savez(file, *[value.asnumpy() for value in results()])
+"""
+
+
+@pytest.mark.skipif(
+    "standin" not in os.environ.get("LOOMIX_CUDA_LIBRARY", ""), reason="no stand-in that counts"
+)
+@pytest.mark.parametrize("on_store", [True, False])
+@pytest.mark.parametrize("loop", ["gluon", "module"])
+def test_small_gradients_travel_together(loop, on_store, tmp_path):
+    counts, results = [], []
+    for bucket in ("0", "1", "4096"):
+        file = str(tmp_path / bucket)
+        ran = subprocess.run(
+            [sys.executable, "-c", BUCKETS, loop, "device", str(on_store), file],
+            env={
+                **os.environ,
+                "LOOMIX_KV_BUCKET_KB": bucket,
+                "MXNET_UPDATE_ON_KVSTORE": str(int(on_store)),
+            },
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert ran.returncode == 0, ran.stderr[-3000:]
+        counts.append(int(ran.stdout.split()[-1]))
+        results.append(list(np.load(file + ".npz").values()))
+    # Twelve keys, 440 bytes a layer: each alone, two layers at a time, all together; there and back.
+    assert counts == [24, 6, 2]
+    for other in results[1:]:
+        for one, joined in zip(results[0], other):
+            np.testing.assert_array_equal(one, joined)
+
+
 PROCESSES = """
 import os
 import loomix as mx

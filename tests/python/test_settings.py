@@ -69,6 +69,7 @@ ELSEWHERE = {
     "CUDA_LIBRARY": (".ci/run", "LOOMIX_CUDA_LIBRARY"),
     "CAPTURED_STEPS": ("tests/python/test_gpu_graphs.py", "LOOMIX_CAPTURED_STEPS"),
     "CAPTURED_STREAMS": ("tests/python/test_gpu_graphs.py", "LOOMIX_CAPTURED_STREAMS"),
+    "KV_BUCKET_KB": ("tests/python/test_gpu_stores.py", "LOOMIX_KV_BUCKET_KB"),
     "CUDA_POOL": (".ci/long", "LOOMIX_CUDA_POOL"),
     "CUDA_DOT_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_DOT_TF32"),
     "CUDA_CONV_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_CONV_TF32"),

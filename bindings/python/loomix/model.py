@@ -275,13 +275,28 @@ def _exchange(kvstore: Any, name: Any, values: Any, out: Any, priority: int, ign
         kvstore.pushpull(name, values, out=out, priority=priority)
 
 
+def _exchange_all(kvstore: Any, rows: list[Any], ignore_sparse: bool) -> None:
+    """The same for rows of (number, key, values, out). Our own stores get dense ones at once, and may join them."""
+    together: list[Any] = []
+    for i, name, values, out in rows:
+        is_dense = all(array.stype == "default" for array in (*values, *out))
+        if is_dense and getattr(kvstore, "_joins", False):
+            together.append((name, values, out, -i))
+        else:
+            _exchange(kvstore, name, values, out, -i, ignore_sparse)
+    if together:
+        kvstore._pushpull_all(*map(list, zip(*together)))
+
+
 def _update_params_on_kvstore(param_arrays: Any, grad_arrays: Any, kvstore: Any, param_names: Any) -> None:
     """Gives the gradients to a store, whose optimizer changes the parameters, and gets these back.
 
     Of row_sparse parameters only the rows of a batch are wanted: `Module.prepare` gets them.
     """
-    for i, name, weights, grads in _live(param_arrays, grad_arrays, param_names):
-        _exchange(kvstore, name, grads, weights, -i, ignore_sparse=True)
+    live = _live(param_arrays, grad_arrays, param_names)
+    _exchange_all(
+        kvstore, [(i, name, grads, weights) for i, name, weights, grads in live], ignore_sparse=True
+    )
 
 
 def _update_params(
@@ -299,8 +314,7 @@ def _update_params(
     """
     live = _live(param_arrays, grad_arrays, param_names)
     if kvstore is not None:
-        for i, name, _, grads in live:
-            _exchange(kvstore, name, grads, grads, -i, ignore_sparse=False)
+        _exchange_all(kvstore, [(i, name, grads, grads) for i, name, _, grads in live], ignore_sparse=False)
     scaler = getattr(getattr(updater, "optimizer", None), "_amp_loss_scaler", None)
     factors: Mapping[Any, Any] = {}
     if scaler is not None:

@@ -135,6 +135,16 @@ void init(const Store& store, const py::object& key, const py::object& value) {
   store.wait([name, value = values[0]](KVStore& to) { to.init(name, value); });
 }
 
+// Lists of keys, of the devices' values, of the arrays for the results, and of priorities.
+void pushpull_all(const Store& store, const py::list& keys, const py::list& values, const py::list& outs,
+                  const std::vector<int>& priorities) {
+  std::vector<kvstore::KeyValues> entries;
+  for (size_t i = 0; i < priorities.size(); ++i)
+    entries.push_back(
+        {to_key(keys[i]), to_arrays(values[i], "value"), to_arrays(outs[i], "out"), priorities[i]});
+  store.get().pushpull_all(entries);
+}
+
 void set_updater(const Store& store, const py::object& function) {
   if (function.is_none()) return store.get().set_updater(nullptr);
   LOOMIX_CHECK(
@@ -305,6 +315,7 @@ void add_store_type(PyObject* module) {
               int priority) {
              store.get().pushpull(to_key(key), to_arrays(values, "value"), to_arrays(outs, "out"), priority);
            })
+      .def("pushpull_all", &pushpull_all)
       .def("row_sparse_pull",
            [](const Store& store, const py::object& key, const py::object& outs, const py::object& row_ids,
               int priority) {

@@ -309,22 +309,33 @@ class Trainer:
     def _allreduce_grads(self) -> None:
         if self._kvstore is None:
             return
+        keys, values, outs = [], [], []
+        used, added = [], []
         for i, param in self._trained():
             gradients = param.list_grad()
             stale = [param._is_stale(k) for k in range(len(gradients))]
-            if self._update_on_kvstore:
-                if all(stale) and not self._distributed:
-                    continue
-                if param._stype == "default":
-                    self._kvstore.pushpull(i, gradients, out=param.list_data(), priority=-i)
-                else:  # rows are brought when they are asked for
-                    self._kvstore.push(i, gradients, priority=-i)
-                param._mark_used()
-                if self._distributed and "async" not in self._kvstore.type:
-                    self._optimizer._update_count(i)  # as servers do, for what the schedule says here
+            if not self._update_on_kvstore:
+                added.append((param, gradients, stale))
+            elif all(stale) and not self._distributed:
                 continue
-            self._kvstore.pushpull(i, gradients, out=gradients, priority=-i)
-            for k, was_stale in enumerate(stale):  # the sum is no new gradient where none came
+            else:
+                used.append((i, param))
+            if (
+                self._update_on_kvstore and param._stype != "default"
+            ):  # rows are brought when they are asked for
+                self._kvstore.push(i, gradients, priority=-i)
+                continue
+            keys.append(i)
+            values.append(gradients)
+            outs.append(param.list_data() if self._update_on_kvstore else gradients)
+        if keys:
+            self._kvstore._pushpull_all(keys, values, outs, [-i for i in keys])
+        for i, param in used:
+            param._mark_used()
+            if self._distributed and "async" not in self._kvstore.type:
+                self._optimizer._update_count(i)  # as servers do, for what the schedule says here
+        for param, gradients, stale in added:  # the sum is no new gradient where none came
+            for k, was_stale in enumerate(stale):
                 if was_stale:
                     param._seen[k] = gradients[k]._version
 

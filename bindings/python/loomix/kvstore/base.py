@@ -44,6 +44,13 @@ class KVStoreBase:
         """Adds up ``value`` over devices and copies the result to ``out`` (or back to ``value``)."""
         raise NotImplementedError(f"[{type(self).__name__}] pushpull is not implemented.")
 
+    def _pushpull_all(
+        self, keys: list[Any], values: list[Any], outs: list[Any], priorities: list[int]
+    ) -> None:
+        """:meth:`pushpull` for each key."""
+        for key, value, out, priority in zip(keys, values, outs, priorities):
+            self.pushpull(key, value, out=out, priority=priority)
+
     def set_optimizer(self, optimizer: Optimizer) -> Any:
         """Makes the store update its values by an optimizer."""
         raise NotImplementedError(f"[{type(self).__name__}] set_optimizer is not implemented.")
