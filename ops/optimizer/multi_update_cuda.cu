@@ -113,7 +113,13 @@ void multi_sum_sq_cuda(const KernelArgs& args) {
 
 template <class A>
 __global__ void lamb_step(int64_t count, NumberArray<A> weight, const A* direction, const float* norms,
-                          float lr, float lower, float upper, bool keeps_weight, NumberArray<A> out) {
+                          float lr, float lower, float upper, bool keeps_weight, const float* factor,
+                          NumberArray<A> out) {
+  // The step is skipped, and no direction was made.
+  if (factor != nullptr && (*factor == 0 || !(*factor - *factor == 0))) {
+    for (const int64_t i : own_items(count)) out.set(i, weight.get(i));
+    return;
+  }
   const A rate = static_cast<A>(update::lamb_rate(lr, norms[0], norms[1], lower, upper));
   for (const int64_t i : own_items(count)) {
     const A next = weight.get(i) - rate * direction[i];
@@ -153,7 +159,8 @@ void multi_lamb_cuda(const MultiLambParams& p, const KernelArgs& args) {
       run_fold(plan, FoldSquares{AnyArray(weight)}, PutNumber{norms, true}, parts, stream);
       run_fold(plan, FoldSquares{AnyArray(direction)}, PutNumber{norms + 1, true}, parts, stream);
       launch(lamb_step<A>, grid_for(size), stream, size, NumberArray<A>(weight), direction.as<A>(), norms,
-             p.learning_rates[tensor], p.lower_bound, p.upper_bound, mixed, NumberArray<A>(args.out[tensor]));
+             p.learning_rates[tensor], p.lower_bound, p.upper_bound, mixed, ops::StepFactor::current(),
+             NumberArray<A>(args.out[tensor]));
     });
   }
 }

@@ -216,13 +216,15 @@ void OpCall::choose(Runtime& runtime, const Spec& spec) {
 void OpCall::find_scratch(Runtime& runtime, const Spec& spec) {
   const bool is_planned = kernel_device() == device_ && spec.scratch && !spec.scratch->is_none() &&
                           static_cast<size_t>(spec.scratch->bytes()) >= scratch_bytes_;
-  if (is_planned) {
-    scratch_ = static_cast<std::byte*>(spec.scratch->view().data);
-    scratch_storage_ = spec.scratch->storage_ref();
-    tags_.use(spec.scratch->var());
-  } else {
-    scratch_pool_ = &engine::ScratchBlock::pool_of(runtime.engine(), kernel_device());
-  }
+  if (is_planned) keep_scratch(*spec.scratch);
+  else scratch_pool_ = &engine::ScratchBlock::pool_of(runtime.engine(), kernel_device());
+}
+
+void OpCall::keep_scratch(const NDArray& scratch) {
+  scratch_ = static_cast<std::byte*>(scratch.view().data);
+  scratch_storage_ = scratch.storage_ref();
+  scratch_pool_ = nullptr;
+  tags_.use(scratch.var());
 }
 
 Ref<OpCall> OpCall::make(Runtime& runtime, const Spec& spec) {

@@ -57,10 +57,16 @@ class OpCall final : public RefCounted {
   bool only_issues() const noexcept {
     return choice_.kernel->run && !device_.is_host() && !runs_on_host_ && !op_->data_dependent;
   }
-  // And that work is the same in each run, with the same memory.
-  bool issues_the_same() const noexcept {
-    return only_issues() && random_numbers_ == 0 && scratch_pool_ == nullptr && !choice_.kernel->sparse;
+  // And that work is the same in each run; but for the place of scratch memory, if it takes that from the pool.
+  bool repeats_its_work() const noexcept {
+    return only_issues() && random_numbers_ == 0 && !choice_.kernel->sparse;
   }
+  // With the same memory.
+  bool issues_the_same() const noexcept { return repeats_its_work() && !takes_scratch(); }
+  bool takes_scratch() const noexcept { return scratch_pool_ != nullptr; }  // from the pool, in each run
+  // Gives it memory of its device, of at least scratch_bytes(), to keep. Calls that have it in common must run one after the other
+  // on one queue. Not once it was pushed.
+  void keep_scratch(const NDArray& scratch);
   // Whether this is a call of the same operator on the same arrays; attributes may differ.
   bool repeats(const OpCall& other) const noexcept;
   // Whether its first output lies where its first input does.

@@ -22,7 +22,7 @@ void UpdateCalls::end() {
 }
 
 bool UpdateCalls::take(const Ref<OpCall>& call) {
-  const bool fits = call && call->issues_the_same() && call->is_in_place() &&
+  const bool fits = call && call->repeats_its_work() && call->is_in_place() &&
                     (calls_.empty() || calls_[0]->device() == call->device()) &&
                     runtime_.engine().device(call->device()).traits().records_work;
   if (fits && !is_closed_) {
@@ -38,8 +38,24 @@ bool UpdateCalls::take(const Ref<OpCall>& call) {
   return false;
 }
 
+// They run one after the other, so what the largest needs is enough for all. It stays, as it is in what is recorded.
+void UpdateCalls::share_scratch() {
+  size_t bytes = 0;
+  for (const Ref<OpCall>& call : calls_) {
+    if (call->takes_scratch()) bytes = std::max(bytes, call->scratch_bytes());
+  }
+  if (bytes == 0) return;
+  const Device device = calls_[0]->device();
+  if (scratch_.is_none() || scratch_.device() != device || static_cast<size_t>(scratch_.bytes()) < bytes)
+    scratch_ = NDArray(runtime_.engine(), Shape{static_cast<int64_t>(bytes)}, DType::uint8, device);
+  for (const Ref<OpCall>& call : calls_) {
+    if (call->takes_scratch()) call->keep_scratch(scratch_);
+  }
+}
+
 void UpdateCalls::push() {
   if (calls_.empty()) return;
+  share_scratch();
   const auto repeats = [](const Ref<OpCall>& a, const Ref<OpCall>& b) { return a->repeats(*b); };
   const auto same_attrs = [](const Ref<OpCall>& a, const Ref<OpCall>& b) { return a->attrs() == b->attrs(); };
   const bool same_factor = factor_.is_none() == factor_before_.is_none() &&

@@ -25,6 +25,7 @@ class UpdateCalls final : private CallCollector {
 
  private:
   bool take(const Ref<OpCall>& call) override;
+  void share_scratch();
   void push();
 
   Runtime& runtime_;
@@ -32,6 +33,7 @@ class UpdateCalls final : private CallCollector {
   std::vector<Ref<OpCall>> before_;  // of the last one
   Ref<Bulk> bulk_;                   // of these
   NDArray factor_, factor_before_;
+  NDArray scratch_;  // of all calls; none: they need none
   CallCollector* outer_ = nullptr;
   bool is_closed_ = false;  // a call of this step was pushed as usual
 };

@@ -77,6 +77,8 @@ OPTIMIZERS = {
     "nag": {"learning_rate": 0.1, "momentum": 0.9},
     "adam": {"learning_rate": 0.01},
     "adagrad": {"learning_rate": 0.1, "wd": 1e-3},
+    "lamb": {"learning_rate": 0.01, "wd": 1e-3, "upper_bound": 2.0},
+    "lamb uncorrected": {"learning_rate": 0.01, "bias_correction": False},
     "rmsprop": {"learning_rate": 0.01, "centered": True},
     "ftrl": {"learning_rate": 0.1},
     "signum": {"learning_rate": 0.01, "momentum": 0.9},
@@ -122,7 +124,7 @@ def schedule():
 
 @needs_standin
 @pytest.mark.parametrize("make", [gluon_step, module_step])
-@pytest.mark.parametrize("optimizer", ["adam", "sgd", "adagrad"])
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "adagrad", "lamb"])
 def test_a_step_is_three_graphs(make, optimizer):
     step = make(optimizer, {"lr_scheduler": schedule()})
     for _ in range(6):
@@ -239,7 +241,7 @@ def some_overflow(i, k):
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-@pytest.mark.parametrize("name", ["sgd momentum", "signum", "nag", "adagrad"])
+@pytest.mark.parametrize("name", ["sgd momentum", "signum", "nag", "adagrad", "lamb uncorrected"])
 def test_overflows_skip_steps_on_the_device_as_on_the_host(name, devices):
     if mx.context.num_gpus() < devices:
         pytest.skip("too few GPUs")
@@ -265,7 +267,7 @@ def test_the_scale_rises_on_the_device(monkeypatch):
 
 
 @needs_standin
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adagrad"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adagrad", "lamb"])
 def test_steps_with_a_loss_scale_read_nothing(optimizer):
     step = scaled_training([GPU], optimizer, {"learning_rate": 0.01}, 6, some_overflow)[0]
     steady = counted(lambda: step(6))

@@ -417,6 +417,7 @@ class FTML(Optimizer):
 
 
 @register
+@updates_in_place
 class LAMB(Optimizer):
     """Layer-wise adaptive Adam for large batches (arXiv:1904.00962).
 
@@ -475,20 +476,21 @@ class LAMB(Optimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
+        count = self._index_update_count[index]
         mean, var = state
-        direction = nd.lamb_update_phase1(
-            weight,
-            grad,
-            mean,
-            var,
-            t=self._index_update_count[index],
-            wd=wd,
-            beta1=self.beta1,
-            beta2=self.beta2,
-            epsilon=self.epsilon,
-            bias_correction=self.bias_correction,
+        attrs = {
+            "beta1": self.beta1,
+            "beta2": self.beta2,
+            "epsilon": self.epsilon,
+            "bias_correction": self.bias_correction,
             **self._scaling(),
-        )
+        }
         bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound}
         bounds = {name: value for name, value in bounds.items() if value}
+        if weight.context.device_type == "gpu" and weight.stype == grad.stype == "default":
+            # One operator, which changes its arrays in place. On the host it would have one core, unlike those below.
+            attrs.update(num_tensors=1, learning_rates=(lr,), wds=(wd,), step_count=(count,), **bounds)
+            nd._internal._multi_lamb_update(weight, grad, mean, var, out=weight, **attrs)
+            return
+        direction = nd.lamb_update_phase1(weight, grad, mean, var, t=count, wd=wd, **attrs)
         nd.lamb_update_phase2(weight, direction, weight.norm(), direction.norm(), out=weight, lr=lr, **bounds)
