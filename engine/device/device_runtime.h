@@ -112,6 +112,6 @@ struct DeviceModule {
   std::unique_ptr<DeviceRuntime> (*open)(Device device, const EngineOptions& options);
   std::unique_ptr<MemorySource> (*pinned_source)();
 };
-inline constexpr int kDeviceModuleVersion = 2;
+inline constexpr int kDeviceModuleVersion = 3;
 
 }  // namespace loomix::engine

@@ -174,6 +174,7 @@ MemoryStats MemoryPool::stats() const {
 }
 
 int64_t MemoryPool::bound() const noexcept { return core_->bound; }
+const MemorySource& MemoryPool::source() const noexcept { return *core_->source; }
 
 void MemoryPool::release_cached() {
   const std::lock_guard lock(core_->mutex);

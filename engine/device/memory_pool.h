@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ class MemorySource {
   virtual void* allocate(size_t bytes) noexcept = 0;  // aligned to 64 bytes; null if there is none
   virtual void free(void* memory, size_t bytes) noexcept = 0;
   virtual size_t capacity() const noexcept = 0;  // bytes that it has in all
+  // Bytes that nobody has taken, this program or another; none where that is not known.
+  virtual std::optional<size_t> left() const noexcept { return std::nullopt; }
   virtual bool on_host() const noexcept { return true; }
 };
 std::unique_ptr<MemorySource> make_host_source();
@@ -86,6 +89,7 @@ class MemoryPool {
 
   MemoryStats stats() const;
   int64_t bound() const noexcept;
+  const MemorySource& source() const noexcept;  // its questions, at any time
   // Returns cached blocks above kSmallBytes to the source.
   void release_cached();
   // Called when memory is short, with device work that lets go of some, or null for whatever else may. It waits; false:

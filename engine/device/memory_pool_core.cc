@@ -262,10 +262,14 @@ void MemoryPool::Core::throw_out_of_memory(size_t bytes) const {
                         human(static_cast<int64_t>(held)), owner->describe());
   }
   const int64_t out = small_out.load() + large_out.load();
-  throw MemoryError(fmt::format(
-      "[memory] {} has no {} left: {} are in use, of at most {}.{}{} Use smaller batches, or "
-      "raise the pool's bound.",
-      name, human(static_cast<int64_t>(bytes)), human(out), human(bound), list, list.empty() ? "" : "."));
+  const std::optional<size_t> free = source->left();
+  const std::string left =
+      free ? fmt::format(", and the device has {} free", human(static_cast<int64_t>(*free))) : "";
+  throw MemoryError(
+      fmt::format("[memory] {} has no {} left: {} are in use, of at most {}{}.{}{} Use smaller batches, or "
+                  "raise the pool's bound.",
+                  name, human(static_cast<int64_t>(bytes)), human(out), human(bound), left, list,
+                  list.empty() ? "" : "."));
 }
 
 void MemoryPool::Core::note_peak(int64_t out) noexcept {

@@ -86,7 +86,10 @@ def test_without_memory_the_largest_arrays_are_named_and_the_process_goes_on():
         + """
 kept = mx.nd.ones((3000000,), ctx=mx.gpu(0))
 text = fails(lambda: mx.nd.ones((1 << 45,), ctx=mx.gpu(0)).asnumpy())
-for part in ("gpu(0) has no 131072.00 GiB left", "in use, of at most 1.00 GiB", "11.4 MiB (float32 (3000000,)"):
+for part in (
+    "gpu(0) has no 131072.00 GiB left", "in use, of at most 1.00 GiB, and the device has", "MiB free",
+    "11.4 MiB (float32 (3000000,)",
+):
     assert part in text, text
 assert (kept + 1).asnumpy()[0] == 2
 """
@@ -115,3 +118,37 @@ assert (mx.nd.ones((2,)) + 1).asnumpy().tolist() == [2, 2]
 os._exit(0)
 """
     )
+
+
+def test_memory_of_a_device_is_told_and_what_was_taken_is_not_free():
+    check(
+        FAILS
+        + """
+free, total = mx.context.gpu_memory_info(0)
+assert total == 1 << 30 and 0 < free <= total
+kept = mx.nd.ones((1 << 24,), ctx=mx.gpu(0))
+kept.wait_to_read()
+assert mx.context.gpu_memory_info(0) == (free - (1 << 26), total)
+assert mx.util.get_gpu_memory(0)[1] == mx.npx.gpu_memory_info(0)[1] == total
+assert "there is no gpu(9): there are 3" in fails(lambda: mx.context.gpu_memory_info(9))
+"""
+    )
+
+
+def test_a_driver_that_is_too_old_is_told_with_both_versions_and_the_host_goes_on():
+    program = (
+        """
+import ctypes, os
+import loomix as mx
+ctypes.CDLL(os.environ["LOOMIX_CUDA_LIBRARY"]).loomix_standin_set_driver(12040)
+assert mx.context.num_gpus() == 0
+"""
+        + FAILS
+        + """
+text = fails(lambda: mx.nd.ones((2,), ctx=mx.gpu(0)).asnumpy())
+assert "gpu(0) needs a driver for CUDA 13." in text and "the one here is for CUDA 12.4" in text, text
+assert (mx.nd.ones((2,)) + 1).asnumpy().tolist() == [2, 2]
+"""
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -64,6 +64,8 @@ struct Counts {
   std::atomic<long> pinned{0};      // copies from page-locked memory to devices
 } counts;
 
+int driver_version = CUDART_VERSION;  // see loomix_standin_set_driver()
+
 bool is_alive(cudaStream_t stream) {
   const std::lock_guard lock(streams_mutex);
   return streams.contains(stream);
@@ -245,9 +247,20 @@ void loomix_standin_counts(long* out) {
     *out++ = count->load();
 }
 
-cudaError_t cudaGetDeviceCount(int* count) {
-  *count = kDevices;
+// For tests, before the first use of a device.
+void loomix_standin_set_driver(int version) { driver_version = version; }
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = driver_version;
   return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceCount(int* count) {
+  const bool too_old = driver_version < CUDART_VERSION;
+  *count = too_old ? 0 : kDevices;
+  return too_old ? cudaErrorInsufficientDriver : cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= kDevices) return cudaErrorInvalidDevice;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory of devices and page-locked memory: the host's, known by address.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -30,6 +31,13 @@ cudaError_t give(void** memory, size_t bytes, int place) {
   return status();
 }
 
+size_t taken(int device) {
+  const std::lock_guard lock(mutex);
+  size_t bytes = 0;
+  for (const auto& [first, memory] : given) bytes += memory.place == device ? memory.bytes : 0;
+  return bytes;
+}
+
 }  // namespace
 
 int place_of(const void* at) {
@@ -48,7 +56,11 @@ using loomix::standin::kPinned;
 extern "C" {
 
 cudaError_t cudaMemGetInfo(size_t* left, size_t* total) {
-  *left = *total = size_t{1} << 30;
+  constexpr size_t kAll = size_t{1} << 30;
+  int device = 0;
+  cudaGetDevice(&device);
+  *total = kAll;
+  *left = kAll - std::min(loomix::standin::taken(device), kAll);
   return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) { return give(memory, bytes, kPinned); }

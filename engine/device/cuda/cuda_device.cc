@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -358,14 +359,29 @@ class CudaSource final : public MemorySource {
   }
   size_t capacity() const noexcept override {
     if (kind_ == MemoryKind::pinned) return make_host_source()->capacity() / 2;
-    size_t free_bytes = 0;
-    size_t total = 0;
-    cudaSetDevice(device_);
-    return cudaMemGetInfo(&free_bytes, &total) == cudaSuccess ? total : 0;
+    const std::optional<Info> info = ask();
+    return info ? info->total : 0;
+  }
+  std::optional<size_t> left() const noexcept override {
+    if (kind_ == MemoryKind::pinned) return std::nullopt;
+    const std::optional<Info> info = ask();
+    return info ? std::optional(info->left) : std::nullopt;
   }
   bool on_host() const noexcept override { return kind_ == MemoryKind::pinned; }
 
  private:
+  struct Info {
+    size_t left = 0;
+    size_t total = 0;
+  };
+  std::optional<Info> ask() const noexcept {
+    Info info;
+    cudaSetDevice(device_);
+    if (cudaMemGetInfo(&info.left, &info.total) == cudaSuccess) return info;
+    cudaGetLastError();  // it was this question's; later calls must not see it
+    return std::nullopt;
+  }
+
   const int device_;
   const MemoryKind kind_;
 };
@@ -453,10 +469,23 @@ int count_devices() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
+[[noreturn]] void throw_driver_too_old(Device device) {
+  int driver = 0;
+  int needed = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&needed);
+  const auto version = [](int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); };
+  throw DeviceError(fmt::format(
+      "[cuda] {} needs a driver for CUDA {}; {}. Update the driver, or use cpu().", device.to_string(),
+      version(needed), driver == 0 ? "there is none here" : "the one here is for CUDA " + version(driver)));
+}
+
 std::unique_ptr<DeviceRuntime> open_device(Device device, const EngineOptions& options) {
   int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver) throw_driver_too_old(device);
   const std::string what = "looking for " + device.to_string();
-  check(cudaGetDeviceCount(&count), what.c_str());  // it may be that the driver is missing, or too old
+  check(status, what.c_str());
   return std::make_unique<CudaRuntime>(device, options);
 }
 

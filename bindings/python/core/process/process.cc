@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -142,6 +143,17 @@ py::dict features() {
 }
 
 // Gives back to the system what the device's pools keep for reuse.
+// Bytes free and in all.
+std::pair<size_t, size_t> gpu_memory_info(int id) {
+  const int count = engine::count_gpus();
+  if (id < 0 || id >= count)
+    detail::throw_error<DeviceError>(
+        "[gpu_memory_info] there is no gpu({}): {}.", id,
+        count == 0 ? std::string("this machine or build has no GPU") : fmt::format("there are {}", count));
+  const engine::MemorySource& source = engine().device(Device::gpu(id)).memory(MemoryKind::device).source();
+  return {source.left().value_or(0), source.capacity()};
+}
+
 void empty_cache(int type, int id) {
   const Device device{static_cast<DeviceType>(type), static_cast<int16_t>(id)};
   for (engine::MemoryPool* pool : engine().device(device).pools()) pool->release_cached();
@@ -175,10 +187,7 @@ void add_process_functions(PyObject* module) {
   m.def("operators_without_kernel", &operators_without_kernel);
   m.def("empty_cache", &empty_cache);
   m.def("num_gpus", &engine::count_gpus);
-  m.def("gpu_memory_info", [](int id) {
-    detail::throw_error<DeviceError>(
-        "[gpu_memory_info] there is no gpu({}): this machine or build has no GPU.", id);
-  });
+  m.def("gpu_memory_info", &gpu_memory_info);
 }
 
 }  // namespace loomix::python
