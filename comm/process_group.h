@@ -86,8 +86,8 @@ class ProcessGroup {
   // In any order. Messages of one pair of ranks with the same tag arrive in order.
   void send(const void* data, size_t bytes, int to, int tag, Done done);
   void receive(void* data, size_t bytes, int from, int tag, Done done);
-  // The same in parts, to ranks that are reached so: both of a pair are, or
-  // neither.
+  // The same in parts, to ranks that are reached so: both of a pair are, or neither. What is sent in parts is received in parts of the
+  // same sizes.
   bool takes_parts(int rank) const;
   void send_parts(PartsRef parts, int to, int tag, Done done);
   void receive_parts(PartsRef parts, int from, int tag, Done done);

@@ -39,8 +39,7 @@ class GroupLinks {
   // A body meets its place where both ranks give the same number, which is never used twice for a pair of ranks. No copy.
   virtual void send(int to, uint64_t number, std::span<const std::byte> body, Finished finished) = 0;
   virtual void receive(int from, uint64_t number, std::span<std::byte> place, Finished finished) = 0;
-  // Likewise in parts, between ranks that are reached so; the others are never
-  // asked to.
+  // Likewise in parts, between ranks that are reached so; the others are never asked to.
   virtual bool takes_parts(int) const { return false; }
   virtual void send_parts(int, uint64_t, PartsRef, Finished) {}
   virtual void receive_parts(int, uint64_t, PartsRef, Finished) {}
