@@ -30,9 +30,8 @@ fi
 
 only_system=
 [ "${1:-}" != --system ] || { only_system=1 && shift; }
-extras=$* tests=OFF strict=${CI:-OFF}
+extras=$* tests=OFF
 [[ " $extras " != *" test "* ]] || tests=ON
-[ "$strict $tests" = "OFF OFF" ] || strict=ON
 mapfile -t packages < <(packages_of build; for extra in $extras; do packages_of "$extra" || true; done)
 missing=()
 if command -v dpkg-query >/dev/null; then
@@ -73,7 +72,12 @@ echo "process $$, for $venv, since $(date +%H:%M:%S)" >build/setup.lock
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 # Developers compile what they change, and want to hear of missing includes; others compile everything once.
 quick=OFF
-[ "${CI:-}" != true ] || quick=ON
+# Warnings are errors for developers and CI. That is a flag of every object, so a tree keeps what it was made with.
+strict=$(sed -n 's/^LOOMIX_WERROR:BOOL=//p' build/CMakeCache.txt 2>/dev/null || true)
+strict=${strict:-$tests}
+if [ "${CI:-}" = true ]; then
+  quick=ON strict=ON
+fi
 # The build tree is kept and shared with the C++ tests, so the build requirements live in the environment, too.
 "$venv/bin/python" -m pip install -q --disable-pip-version-check 'scikit-build-core>=0.10' 'pybind11>=2.13'
 # For another environment scikit-build-core would delete all objects, because what CMake remembers of Python may be wrong;
