@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _core as _core
 from .. import _parallel, random
+from ..base import NetworkError
 from .job import drawn_seed, ensure_started, from_rank_0
 from .operations import State
 
@@ -51,8 +52,14 @@ def map(function: Callable[[Any], Any], jobs: Iterable[Any], by: str | None = No
         this process, one job after the other. By default the first of these that is running: a job of several
         ranks where mpi4py is installed, Ray, a Dask client, this process.
 
-    A process of Ray's or Dask's that dies costs its job one more try. One of an MPI job ends the whole job, as MPI has
-    it. An exception in a job ends this call.
+    A process of Ray's that dies costs its job one more try; one of Dask's as many as its scheduler allows (3, unless
+    ``distributed.scheduler.allowed-failures`` says otherwise), and at least one. One of an MPI job ends the whole job,
+    as MPI has it. An exception in a job ends this call.
+
+    Raises
+    ------
+    ConnectionError
+        For a job whose processes have died in each of its tries.
 
     Example
     -------
@@ -123,7 +130,14 @@ def _by_ray(job: _Job, numbered: list[tuple[int, Any]]) -> list[Any]:
     if not ray.is_initialized():
         ray.init()
     run = ray.remote(max_retries=1, retry_exceptions=False)(lambda *arguments: job(*arguments))
-    return list(ray.get([run.remote(number, item) for number, item in numbered]))
+    waiting = [run.remote(number, item) for number, item in numbered]
+    results = []
+    for (number, _), one in zip(numbered, waiting):
+        try:
+            results.append(ray.get(one))
+        except ray.exceptions.WorkerCrashedError as error:
+            raise _given_up(number) from error
+    return results
 
 
 def _by_dask(job: _Job, numbered: list[tuple[int, Any]]) -> list[Any]:
@@ -138,7 +152,16 @@ def _by_dask(job: _Job, numbered: list[tuple[int, Any]]) -> list[Any]:
     results = []
     for (number, item), future in zip(numbered, waiting):
         try:
-            results.append(future.result())
-        except KilledWorker:  # where the scheduler gives up at the first death
-            results.append(start(number, item).result())
+            try:
+                results.append(future.result())
+            except KilledWorker as error:
+                if error.allowed_failures > 0:  # the scheduler has tried it again
+                    raise
+                results.append(start(number, item).result())
+        except KilledWorker as error:
+            raise _given_up(number) from error
     return results
+
+
+def _given_up(number: int) -> NetworkError:
+    return NetworkError(f"[parallel] job {number} is given up: each process that tried it died.")
