@@ -12,8 +12,9 @@ from test_mpi_kvstore import no_mpi as no_mpi  # a fixture
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
+WORKS = ["product", "step", "save", "split step", "split save"]
 PROGRAM = """
-import os, signal, sys, threading, time
+import itertools, os, signal, sys, threading, time
 import loomix as mx
 from loomix.parallel import Matrix
 what, sign, folder, kind = sys.argv[1:]
@@ -23,9 +24,14 @@ if what == "product":
 elif what == "save":
     work = lambda: a.save(folder)
 else:
-    net = mx.gluon.nn.Dense(30, in_units=200)
-    net.initialize()
-    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", kvstore=mx.kv.create("dist_" + kind))
+    net, store = mx.gluon.nn.Dense(32, in_units=200, prefix="fc_"), "dist_" + kind
+    if what.startswith("split"):
+        mesh = mx.parallel.Mesh(model=4)
+        mx.parallel.shard(net, mesh, {"fc": mx.parallel.columns("model")})
+        store = mx.parallel.store(mesh)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"momentum": 0.5, "learning_rate": 0}, kvstore=store)
     x = mx.nd.ones((5, 200))
     def work():
         with mx.autograd.record():
@@ -33,6 +39,10 @@ else:
         loss.backward()
         trainer.step(5)
         loss.wait_to_read()
+if what == "split save":
+    work()
+    steps = itertools.count(1)
+    work = lambda: mx.parallel.save(folder, {"net": net, "trainer": trainer}, step=next(steps))
 work()
 if mx.parallel.rank() == 2:
     threading.Timer(0.2, os.kill, (os.getpid(), getattr(signal, sign))).start()
@@ -56,12 +66,18 @@ def end_of(ranks, within):
 
 
 def still_loads(what, folder):
+    if what == "split save":
+        net = mx.gluon.nn.Dense(32, in_units=200)
+        net.initialize()
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"momentum": 0.5})
+        assert mx.parallel.load(folder, {"net": net, "trainer": trainer})[0] > 0
+        assert (net.weight.data().asnumpy() == 1).all()
     if what == "save":
         expected = mx.parallel.Matrix.random((400, 400), "rows", seed=1)
         assert (mx.parallel.Matrix.load(folder) - expected).norm().asscalar() == 0
 
 
-@pytest.mark.parametrize("what", ["product", "step", "save"])
+@pytest.mark.parametrize("what", WORKS)
 def test_a_killed_rank_is_named_by_all_others(what, tmp_path):
     if not mx.runtime.Features().is_enabled("DIST_KVSTORE"):
         pytest.skip("built without the network")
@@ -84,7 +100,7 @@ def test_a_killed_rank_is_named_by_all_others(what, tmp_path):
     still_loads(what, folder)
 
 
-@pytest.mark.parametrize("what", ["product", "step", "save"])
+@pytest.mark.parametrize("what", WORKS)
 def test_a_stopped_rank_is_named_and_the_job_ends(what, tmp_path, no_mpi):
     if no_mpi:
         pytest.skip(no_mpi)
