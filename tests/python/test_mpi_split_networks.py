@@ -4,6 +4,7 @@
 import json
 import pathlib
 
+import loomix as mx
 import numpy as np
 import pytest
 from test_mpi_kvstore import no_mpi as no_mpi  # a fixture
@@ -78,3 +79,56 @@ def test_a_network_of_three_times_a_ranks_memory_trains():
     assert alone.returncode != 0 and "MemoryError" in alone.stderr, alone.stderr[-3000:]
     done = run(LARGE, "-n", "4")
     assert done.returncode == 0 and done.stdout.count("trained") == 4, done.stdout + done.stderr[-3000:]
+
+
+# A weight of 9 MiB, of which each of four ranks has 2.25.
+FILE = """
+import os
+os.environ["LOOMIX_MAX_MEMORY_BYTES"] = str(8 << 20)
+import loomix as mx, numpy as np
+from loomix import parallel
+from loomix.gluon import nn
+folder, mesh = FOLDER, parallel.Mesh(model=parallel.size())
+try:
+    mx.nd.load(folder + "/block.params")
+except MemoryError:
+    print("too large")
+
+def expect(part):
+    rows = slice(parallel.rank() * 384, (parallel.rank() + 1) * 384)
+    assert (part.asnumpy() == np.load(folder + "/weight.npy", mmap_mode="r")[rows]).all()
+net = nn.HybridSequential(prefix="net_")
+with net.name_scope():
+    net.add(nn.Dense(1536, in_units=1536, use_bias=False, prefix="fc_"))
+net.collect_params().setattr("grad_req", "null")
+parallel.shard(net, mesh, {"fc": parallel.columns("model")})
+for _ in range(2):  # the second time into what is there
+    net.load_parameters(folder + "/block.params")
+    expect(net[0].weight.data())
+    net[0].weight.data()[:] = 0
+net.collect_params().load(folder + "/full_names.params")
+expect(net[0].weight.data())
+
+groups = {"fc": parallel.split(mesh, "model", examples=False)}
+module = mx.mod.Module.load(folder + "/module", 1, group2ctxs=groups, label_names=None)
+module.bind([("data", (2, 1536))], for_training=False)
+weight = module._exec_group.execs[0].arg_dict["fc_weight"]
+expect(weight)
+weight[:] = 0
+module.load_params(folder + "/module-0001.params")
+expect(weight)
+print("good")
+"""
+
+
+def test_a_file_of_a_parameter_larger_than_a_ranks_memory(tmp_path):
+    weight = mx.nd.array(np.random.RandomState(0).rand(1536, 1536))
+    np.save(tmp_path / "weight.npy", weight.asnumpy())
+    mx.nd.save(str(tmp_path / "block.params"), {"0.weight": weight})
+    mx.nd.save(str(tmp_path / "full_names.params"), {"net_fc_weight": weight})
+    with mx.AttrScope(ctx_group="fc"):
+        net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1536, no_bias=True, name="fc")
+    mx.model.save_checkpoint(str(tmp_path / "module"), 1, net, {"fc_weight": weight}, {})
+    done = run(FILE.replace("FOLDER", repr(str(tmp_path))), "-n", "4")
+    assert done.returncode == 0 and done.stdout.count("good") == 4, done.stdout + done.stderr[-3000:]
+    assert done.stdout.count("too large") == 4

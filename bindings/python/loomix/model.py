@@ -155,8 +155,12 @@ def load_params(prefix: str, epoch: int) -> Any:
     """
     from .ndarray import load
 
+    return _params_by(load, prefix, epoch)
+
+
+def _params_by(read: Callable[[str], Any], prefix: str, epoch: int) -> Any:
     path = checkpoint_name(prefix, epoch, "params")
-    arrays = load(path)
+    arrays = read(path)
     if not isinstance(arrays, dict):
         if arrays:
             raise MXNetTypeError(
@@ -183,10 +187,17 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, ...]:
     OSError or MXNetError
         When a file is missing or damaged.
     """
+    from .ndarray import load
+
+    return checkpoint_by(load, prefix, epoch)
+
+
+def checkpoint_by(read: Callable[[str], Any], prefix: str, epoch: int) -> tuple[Any, ...]:
+    """As :func:`load_checkpoint`, by a function that reads the file of arrays."""
     from .symbol import load
 
     as_whole("load_checkpoint", "epoch", epoch)
-    return (load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))
+    return (load(f"{prefix}-symbol.json"), *_params_by(read, prefix, epoch))
 
 
 def _create_kvstore(

@@ -5,8 +5,16 @@
 #include "bindings/python/core/operator/invoke.h"
 #include "bindings/python/core/operator/trace.h"
 
+#include <fcntl.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
 
 #include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/errors.h"
@@ -42,6 +50,51 @@ std::span<const std::byte> bytes_of(const py::bytes& bytes) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
+// A file in memory, of which the system reads what is looked at. What is written there stays in this process.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat info {};
+    if (file >= 0 && ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+      size_ = static_cast<size_t>(info.st_size);
+      place_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    }
+    const int code = errno;
+    if (file >= 0) ::close(file);
+    LOOMIX_CHECK(file >= 0 && (size_ == 0 || place_ != MAP_FAILED), FileError, "[load] {}: {}.", path,
+                 std::strerror(code));
+    LOOMIX_CHECK(S_ISREG(info.st_mode), FileError, "[load] {}: not a regular file.", path);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() {
+    if (size_ > 0) ::munmap(place_, size_);
+  }
+  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(place_), size_}; }
+  bool holds(const void* place) const {
+    return place >= bytes().data() && place < bytes().data() + bytes().size();
+  }
+
+ private:
+  void* place_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Large dense arrays lie in the mapped file, which stays as long as any of them.
+ArrayList load_mapped(const std::string& path, LoadOptions options) {
+  const auto file = std::make_shared<const MappedFile>(path);
+  options.borrow = true;
+  ArrayList list = load_arrays_from_buffer(engine(), file->bytes(), options, path);
+  for (NDArray& array : list.arrays) {
+    if (!array.is_dense()) continue;
+    void* const place = array.view().data;
+    if (file->holds(place))
+      array = NDArray::from_external(engine(), place, array.shape(), array.dtype(), [file] {});
+  }
+  return list;
+}
+
 // A copy that is traced is an operator's, which stays on one device.
 void copy_traced(const NDArray& from, NDArray& to) {
   LOOMIX_CHECK(
@@ -75,6 +128,15 @@ void add_array_functions(PyObject* module) {
     {
       const py::gil_scoped_release release;
       list = load_arrays(engine(), path, options);
+    }
+    return to_python(std::move(list));
+  });
+  m.def("load_arrays_mapped", [](const std::string& path) {
+    const LoadOptions options = load_options();
+    ArrayList list;
+    {
+      const py::gil_scoped_release release;
+      list = load_mapped(path, options);
     }
     return to_python(std::move(list));
   });

@@ -24,7 +24,7 @@ from ..base import (
 from ..model import write_whole
 from .error_place import add_place
 from .parameter import Parameter, ParameterDict
-from .parameter_dict import brief
+from .parameter_dict import brief, read_arrays
 from .utils import HookHandle, indented
 
 if TYPE_CHECKING:
@@ -375,10 +375,10 @@ class Block:
         ValueError
             Naming the parameter and its place, when names, shapes or types do not fit.
         """
-        loaded = nd.load(filename) or {}  # a file of no arrays does not tell names from none
+        params = self._collect_params_with_prefix()
+        loaded = read_arrays(filename, params.values())
         if not isinstance(loaded, dict):
             raise AssertedError(f"[load_parameters] the arrays in {filename} have no names.")
-        params = self._collect_params_with_prefix()
         if not loaded and not params:
             return
         if not any("." in key for key in loaded) and not set(params) & set(loaded):

@@ -511,7 +511,7 @@ class Parameter:
             if self not in trainer._params_to_init:
                 trainer._reset_kvstore()
         if self._cut is not None:
-            data = self._cut.part(nd.array(data, dtype=self.dtype))
+            data = self._cut.part(data if isinstance(data, nd.NDArray) else nd.array(data, dtype=self.dtype))
         with autograd.pause():
             for array in self._data:
                 array[:] = data

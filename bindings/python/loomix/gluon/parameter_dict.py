@@ -12,15 +12,16 @@ from .. import _core, initializer
 from .. import ndarray as nd
 from .._arguments import expect
 from ..base import AssertedError, MXNetKeyError
+from ..ndarray.utils import load_mapped
 from .base_parameter import Constant, Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+    from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 
     from ..context import Context
     from ..ndarray import NDArray
 
-__all__ = ["ParameterDict", "brief"]
+__all__ = ["ParameterDict", "brief", "read_arrays"]
 
 
 class ParameterDict:
@@ -259,7 +260,7 @@ class ParameterDict:
         dtype_source : {'current', 'saved'}
             Whose type is then kept.
         """
-        loaded = nd.load(filename) or {}  # a file of no arrays does not tell names from none
+        loaded = read_arrays(filename, self.values())
         if not isinstance(loaded, dict):
             raise AssertedError(f"[ParameterDict.load] the arrays in {filename} have no names.")
         self.load_dict(
@@ -305,6 +306,13 @@ class ParameterDict:
                     f"{brief(self._params)}. Does the network have another prefix than the saved one? "
                     "ignore_extra=True passes over it."
                 )
+
+
+def read_arrays(filename: str, params: Iterable[Parameter]) -> Any:
+    """The arrays of a file. Of parameters that are split over ranks only the own parts are read later on."""
+    is_split = any(param._cut is not None for param in params)
+    read = load_mapped if is_split else nd.load
+    return read(filename) or {}  # a file of no arrays does not tell names from none
 
 
 def brief(names: Any) -> str:

@@ -478,15 +478,18 @@ class BaseModule:
         ValueError
             When the file holds other names than ``arg:NAME`` and ``aux:NAME``.
         """
-        from ..ndarray import load
-
         kinds: dict[str, dict[str, NDArray]] = {"arg": {}, "aux": {}}
-        for key, array in load(fname).items():
+        for key, array in self._load(fname).items():
             kind, _, name = key.partition(":")
             if kind not in kinds or not name:
                 raise MXNetValueError(f"[load_params] {fname} holds {key!r}; expected arg:NAME or aux:NAME.")
             kinds[kind][name] = array
         self.set_params(kinds["arg"], kinds["aux"])
+
+    def _load(self, fname: str) -> Any:
+        from ..ndarray import load
+
+        return load(fname)
 
     def score(
         self,

@@ -15,6 +15,7 @@ from .. import optimizer as opt
 from .._arguments import as_mapping, as_number, expect, settings
 from ..base import MXNetError, MXNetTypeError, MXNetValueError, StateError, as_list
 from ..context import as_context_list, cpu, current_context
+from ..executor import split_of
 from ..initializer import InitDesc, Uniform
 from ..initializer import create as create_initializer
 from ..io import DataDesc
@@ -25,13 +26,14 @@ from ..model import (
     _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
+    checkpoint_by,
     checkpoint_name,
-    load_checkpoint,
     read_whole,
     save_checkpoint,
     write_whole,
 )
-from ..ndarray import array, zeros
+from ..ndarray import array, load, zeros
+from ..ndarray.utils import load_mapped
 from ..symbol import Symbol
 from .base_module import BaseModule, as_descriptions, as_names, check_batch, check_input_names
 from .executor_group import DataParallelExecutorGroup
@@ -208,7 +210,9 @@ class Module(BaseModule):
         **kwargs
             For :class:`Module`.
         """
-        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+        is_split = any(split_of(groups) is not None for groups in as_list(kwargs.get("group2ctxs")))
+        read = load_mapped if is_split else load  # each rank reads its own parts
+        symbol, arg_params, aux_params = checkpoint_by(read, prefix, epoch)
         module = Module(symbol, **kwargs)
         module._params = (arg_params, aux_params)
         module.params_initialized = True
@@ -234,6 +238,9 @@ class Module(BaseModule):
     def _is_split(self) -> bool:
         """Whether layers are split over ranks, so that what is whole takes more memory than there may be."""
         return self._exec_group is not None and self._exec_group.local is not None
+
+    def _load(self, fname: str) -> Any:
+        return load_mapped(fname) if self._is_split() else load(fname)
 
     def _save_split(self, prefix: str, epoch: int, remove_amp_cast: bool) -> None:
         """The files of :meth:`save_checkpoint`, by all ranks; no more than one whole parameter is there at a time."""
@@ -373,11 +380,13 @@ class Module(BaseModule):
                 if cut is None:
                     self._init_one(desc, own[name], given, initializer, allow_missing)
                     continue
-                if initializer is None and (given is None or (allow_missing and name not in given)):
-                    continue
-                whole = zeros(group.whole_shape(name, own[name]), dtype=own[name].dtype)
-                self._init_one(desc, whole, given, initializer, allow_missing)
-                cut.part(whole).copyto(own[name])
+                shape = group.whole_shape(name, own[name])
+                value = self._given(desc, shape, given, allow_missing)
+                if value is None and initializer is not None:
+                    value = zeros(shape, dtype=own[name].dtype)
+                    initializer(desc, value)
+                if value is not None:
+                    cut.part(value).copyto(own[name])
         self.params_initialized = True
         self._params_dirty = False
         if not in_place:
@@ -391,23 +400,28 @@ class Module(BaseModule):
         }
 
     def _init_one(self, desc: Any, array: NDArray, given: Any, initializer: Any, allow_missing: bool) -> None:
-        if given is not None and desc in given:
-            value = given[desc]
-            if value is array:
-                return
-            if value.shape != array.shape:
-                raise MXNetValueError(
-                    f"[init_params] {desc} has shape {value.shape}; the network needs {array.shape} for "
-                    f"{', '.join(f'{item.name} {item.shape}' for item in self._data_shapes)}."
-                )
+        value = self._given(desc, array.shape, given, allow_missing)
+        if value is None:
+            if initializer is not None:
+                initializer(desc, array)
+        elif value is not array:
             value.copyto(array)
-            return
-        if given is not None and not allow_missing:
+
+    def _given(self, desc: Any, shape: Any, given: Any, allow_missing: bool) -> NDArray | None:
+        """The value of this whole shape among those that a program gives; None: the initializer makes it."""
+        if given is None or (allow_missing and desc not in given):
+            return None
+        if desc not in given:
             raise StateError(
                 f"[init_params] {desc} is missing in the given parameters; allow_missing=True fills it."
             )
-        if initializer is not None:
-            initializer(desc, array)
+        value: NDArray = given[desc]
+        if value.shape != shape:
+            raise MXNetValueError(
+                f"[init_params] {desc} has shape {value.shape}; the network needs {shape} for "
+                f"{', '.join(f'{item.name} {item.shape}' for item in self._data_shapes)}."
+            )
+        return value
 
     def set_params(
         self,
@@ -514,6 +528,8 @@ class Module(BaseModule):
                 self.borrow_optimizer(shared_module)
         elif self.params_initialized:  # bound again, or loaded from a checkpoint
             self._exec_group.set_params(*self._copies(), allow_extra=True)
+            if self._is_split():
+                self._params = None  # the parts are enough
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Goes over to other shapes; parameters and optimizer stay."""

@@ -168,6 +168,11 @@ def load(fname: str) -> Any:
     return _as_result(*_core.load_arrays(_path("load", fname)))
 
 
+def load_mapped(fname: str) -> Any:
+    """As :func:`load`, but large arrays stay in the file until they are read: what takes parts of them reads those."""
+    return _as_result(*_core.load_arrays_mapped(_path("load", fname)))
+
+
 def load_frombuffer(buf: Any) -> Any:
     """Reads the content of an array file from bytes.
 
