@@ -62,6 +62,7 @@ void kernels_sketch_cuda(KernelList& list);
 void kernels_histogram_cuda(KernelList& list);
 void kernels_row_update_cuda(KernelList& list);
 void kernels_sparse_dot_cuda(KernelList& list);
+void kernels_sparse_embedding_cuda(KernelList& list);
 void kernels_sparse_storage_cuda(KernelList& list);
 void kernels_sparse_values_cuda(KernelList& list);
 void kernels_contrib_stored_cuda(KernelList& list);

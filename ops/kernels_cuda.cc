@@ -63,6 +63,7 @@ void add(loomix::ops::KernelList& list) {
   kernels_histogram_cuda(list);
   kernels_row_update_cuda(list);
   kernels_sparse_dot_cuda(list);
+  kernels_sparse_embedding_cuda(list);
   kernels_sparse_storage_cuda(list);
   kernels_sparse_values_cuda(list);
   kernels_contrib_stored_cuda(list);

@@ -362,8 +362,9 @@ void kernels_index_cuda(KernelList& list) {
       list, "_backward_take", "backward_take_or_raise_cuda");
   add_checked<backward_gather_nd_cuda, explain_backward_gather_nd, sorted_support, places_scratch<1>>(
       list, "_backward_gather_nd", "backward_gather_nd_cuda");
-  list.kernel<backward_embedding_cuda, sorted_support, scatter_add_scratch>("_backward_Embedding",
-                                                                            "backward_embedding_cuda", gpu);
+  for (const char* op : {"_backward_Embedding", "_backward_SparseEmbedding"})
+    list.kernel<backward_embedding_cuda, sorted_support, scatter_add_scratch>(op, "backward_embedding_cuda",
+                                                                              gpu);
   list.kernel<backward_pick_cuda>("_backward_pick", "backward_pick_cuda", gpu);
   list.kernel<backward_batch_take_cuda>("_backward_batch_take", "backward_batch_take_cuda", gpu);
 }

@@ -10,6 +10,7 @@
 #include "ops/cuda/stream.h"
 #include "ops/elemwise/binary_functors.h"
 #include "ops/families_cuda.h"
+#include "ops/sparse/find_cuda.h"
 #include "ops/sparse/sparse.h"
 
 // Sums and products of two arrays of one sparse kind. The host merges their indexes, which lie there; on the device each stored
@@ -18,21 +19,6 @@ namespace loomix::ops {
 namespace {
 
 using namespace cuda;
-
-// The place of an id, or -1.
-__device__ int64_t find(const int64_t* ids, int64_t first, int64_t last, int64_t id, bool sorted) {
-  if (!sorted) {
-    while (first < last && ids[first] != id) ++first;
-    return first < last ? first : -1;
-  }
-  const int64_t end = last;
-  while (first < last) {
-    const int64_t middle = first + (last - first) / 2;
-    if (ids[middle] < id) first = middle + 1;
-    else last = middle;
-  }
-  return first < end && ids[first] == id ? first : -1;
-}
 
 // One operand on the device: ids of rows, or columns with where rows start.
 struct Stored {

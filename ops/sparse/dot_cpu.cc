@@ -25,7 +25,6 @@ namespace loomix::ops {
 namespace {
 
 constexpr auto dense = StorageType::dense;
-constexpr auto row_sparse = StorageType::row_sparse;
 constexpr auto csr = StorageType::csr;
 constexpr int64_t kGrainFlops = 32768;
 
@@ -178,31 +177,22 @@ void csr_dot_back(const DotParams& p, const KernelArgs& args) {
                     [&]<class T>(Type<T>) { product<T>(args, 1, 0, !p.transpose_a); });
 }
 
-// y = x . op(m). A csr result has, in each row, the columns in which op(m) stores anything.
+// y = x . op(m)
 template <class T>
 void dense_product(const KernelArgs& args, bool transpose) {
   const TensorView& x = args.in[0];
   const TensorView& out = args.out[0];
-  const CsrView<T> m = csr_of<T>(input_storage(args, 1), args.in[1].shape);
+  const Storage& stored = input_storage(args, 1);
+  const CsrView<T> m = csr_of<T>(stored, args.in[1].shape);
   Storage& to = output_storage(args, 0);
   const int64_t rows = x.shape[0], inner = x.shape[1], width = out.shape[1];
-  std::vector<int64_t> ids;  // columns of the result
-  if (to.stype() == csr && transpose) {
-    for (int64_t row = 0; row < m.rows; ++row)
-      if (m.starts[row] < m.starts[row + 1]) ids.push_back(row);
-  } else if (to.stype() == csr) {
-    const RowSet set(stored_ids(input_storage(args, 1)), width);
-    ids.resize(static_cast<size_t>(set.count()));
-    set.write(ids.data());
-  }
+  std::vector<int64_t> ids;  // columns of a csr result
   T* y = static_cast<T*>(out.data);
-  const auto kept = static_cast<int64_t>(ids.size());
   if (to.stype() == csr) {
-    to.resize_sparse(rows * kept, size_of(out.dtype), rows + 1);
-    for (int64_t row = 0; row <= rows; ++row) to.indptr()[row] = row * kept;
-    for (int64_t row = 0; row < rows; ++row) std::copy(ids.begin(), ids.end(), to.indices() + row * kept);
+    ids = index_product(to, out, stored, transpose);
     y = static_cast<T*>(to.data());
   }
+  const auto kept = static_cast<int64_t>(ids.size());
   const T* const data = static_cast<const T*>(x.data);
   engine::parallel_for(*args.context, rows, grain(rows, rows * m.count()), [&](int64_t begin, int64_t end) {
     std::vector<Accum<T>> sums(static_cast<size_t>(width));
@@ -238,24 +228,26 @@ void dot_csr_back(const DotParams& p, const KernelArgs& args) {
                     [&]<class T>(Type<T>) { dense_product<T>(args, !p.transpose_b); });
 }
 
-Support dots_csr(const DotParams& p, const KernelSpec& spec) {
-  const StorageType out = spec.out_stype(0);
-  if (spec.in_stype(0) != dense || spec.in_stype(1) != csr || p.transpose_a || spec.in[0].shape.ndim() != 2)
-    return Support::no("it takes a dense matrix, not transposed, and a csr one");
-  if (!is_asked_for(p, out)) return Support::no("forward_stype asks for another storage type");
-  if (out == row_sparse) return Support::no("its output is csr or dense");
-  if (out == csr && spec.req[0] == Req::add) return Support::no("it cannot add to a csr output");
-  return Support::yes();
-}
-
-Support dots_csr_back(const DotParams& p, const KernelSpec& spec) {
-  if (spec.in_stype(0) != dense || spec.in_stype(1) != csr || spec.out_stype(0) != dense || p.transpose_a ||
-      spec.in[0].shape.ndim() != 2)
-    return Support::no("it takes a dense gradient and a csr matrix, and gives a dense one");
-  return Support::yes();
-}
-
 }  // namespace
+
+std::vector<int64_t> index_product(Storage& to, const TensorView& out, const Storage& matrix,
+                                   bool transpose) {
+  const int64_t rows = out.shape[0], width = out.shape[1];
+  std::vector<int64_t> ids;
+  if (transpose) {
+    for (int64_t row = 0; row < width; ++row)
+      if (matrix.indptr()[row] < matrix.indptr()[row + 1]) ids.push_back(row);
+  } else {
+    const RowSet set(stored_ids(matrix), width);
+    ids.resize(static_cast<size_t>(set.count()));
+    set.write(ids.data());
+  }
+  const auto kept = static_cast<int64_t>(ids.size());
+  to.resize_sparse(rows * kept, size_of(out.dtype), rows + 1);
+  for (int64_t row = 0; row <= rows; ++row) to.indptr()[row] = row * kept;
+  for (int64_t row = 0; row < rows; ++row) std::copy(ids.begin(), ids.end(), to.indices() + row * kept);
+  return ids;
+}
 
 void kernels_sparse_dot(OpTable& table) {
   add_sparse<csr_dot, csr_dots>(table, "dot", "csr_dot_cpu");

@@ -12,8 +12,8 @@
 #include "ops/sparse/dot.h"
 #include "ops/sparse/row_set.h"
 
-// Products of a csr matrix, or its transpose, with a dense array. A thread makes one number, adding up in the order of the csr matrix;
-// neighbours have neighbouring columns. The transpose is sorted by column on the host, which has the index.
+// Products of a csr matrix, or its transpose, and a dense array, in either order. A thread makes one number, adding up in the order of the
+// csr matrix; neighbours have neighbouring columns. What goes by columns of the matrix is sorted on the host, which has the index.
 namespace loomix::ops {
 namespace {
 
@@ -33,6 +33,28 @@ struct RowProduct {
     for (int64_t k = starts[row]; k < starts[row + 1]; ++k) {
       const T value = values[order != nullptr ? order[k] : k];
       sum += load(value) * load(x[columns[k] * size.divisor() + column]);
+    }
+    y[i] = store<T>(add ? sum + load(y[i]) : sum);
+  }
+};
+
+template <class T>
+struct ColumnProduct {
+  Divider kept;                  // columns of y
+  int64_t inner;                 // elements of a row of x
+  const int64_t *starts, *rows;  // of the columns of the matrix
+  const int64_t* order;          // of the values; null: as they lie
+  const int64_t* ids;            // which columns are kept; null: all
+  const T *values, *x;
+  T* y;
+  bool add;
+  __device__ void operator()(int64_t i) const {
+    const int64_t row = kept.quotient(i), place = i - row * kept.divisor();
+    const int64_t column = ids != nullptr ? ids[place] : place;
+    Accum<T> sum = 0;
+    for (int64_t k = starts[column]; k < starts[column + 1]; ++k) {
+      const T value = values[order != nullptr ? order[k] : k];
+      sum += load(x[row * inner + rows[k]]) * load(value);
     }
     y[i] = store<T>(add ? sum + load(y[i]) : sum);
   }
@@ -113,6 +135,48 @@ void csr_dot_back_cuda(const DotParams& p, const KernelArgs& args) {
                     [&]<class T>(Type<T>) { product<T>(args, 1, 0, !p.transpose_a); });
 }
 
+// y = x . op(m), for the operands 0 and 1. The columns of a transpose are the rows of the matrix.
+template <class T>
+void product_of_dense(const KernelArgs& args, bool transpose) {
+  const Storage& matrix = input_storage(args, 1);
+  const Shape& shape = args.in[1].shape;
+  const TensorView& out = args.out[0];
+  Storage& to = output_storage(args, 0);
+  int64_t kept = out.shape[1];
+  const int64_t* ids = nullptr;
+  T* y = static_cast<T*>(out.data);
+  if (to.stype() == StorageType::csr) {
+    kept = std::ssize(index_product(to, out, matrix, transpose));
+    publish_index(to, out.shape);
+    if (to.count() == 0) return;
+    ids = device_index(to, out.shape).indices;  // of the first row, as of all
+    y = static_cast<T*>(to.data());
+  }
+  const auto run = [&](const DeviceIndex& index, const int64_t* order) {
+    launch_each(stream_of(args), out.shape[0] * kept,
+                ColumnProduct<T>{Divider(kept), args.in[0].shape[1], index.starts, index.indices, order, ids,
+                                 static_cast<const T*>(matrix.data()), args.in[0].as<T>(), y,
+                                 args.req[0] == Req::add});
+  };
+  if (transpose) return run(device_index(matrix, shape), nullptr);
+  Transposed columns(matrix, shape, shape[1], [](int64_t column) { return column; });
+  run(columns.index(), columns.order());
+  columns.used_by(*args.context->queue);
+}
+
+void dot_csr_cuda(const DotParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.out[0].dtype, "dot",
+                    [&]<class T>(Type<T>) { product_of_dense<T>(args, p.transpose_b); });
+}
+
+// The gradient of the first factor: (gradient, rhs, lhs for its shape).
+void dot_csr_back_cuda(const DotParams& p, const KernelArgs& args) {
+  if (args.req[0] == Req::null) return;
+  dispatch_floating(args.out[0].dtype, "_backward_dot_lhs",
+                    [&]<class T>(Type<T>) { product_of_dense<T>(args, !p.transpose_b); });
+}
+
 Support is_dense(const KernelSpec& spec, size_t x) {
   return spec.in_stype(x) == StorageType::dense ? Support::yes() : Support::no("the array is not dense");
 }
@@ -129,6 +193,9 @@ Support dots_back(const DotParams& p, const KernelSpec& spec) {
 
 void kernels_sparse_dot_cuda(KernelList& list) {
   add_sparse<csr_dot_cuda, dots>(list, "dot", "csr_dot_cuda", DeviceType::gpu);
+  add_sparse<dot_csr_cuda, dots_csr>(list, "dot", "dot_csr_cuda", DeviceType::gpu);
+  add_sparse<dot_csr_back_cuda, dots_csr_back>(list, "_backward_dot_lhs", "dot_csr_back_cuda",
+                                               DeviceType::gpu);
   add_sparse<csr_dot_back_cuda, dots_back>(list, "_backward_dot_rhs", "csr_dot_back_cuda", DeviceType::gpu);
 }
 

@@ -5,7 +5,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/index/index.h"
-#include "ops/sparse/row_set.h"
+#include "ops/sparse/look_ups.h"
 #include "ops/sparse/sparse.h"
 #include "ops/table.h"
 
@@ -14,12 +14,6 @@ namespace loomix::ops {
 namespace {
 
 constexpr int64_t kGrainElements = 16384;
-
-std::vector<int64_t> clipped_ids(const TensorView& data, int64_t limit) {
-  std::vector<int64_t> ids = integers_of(data);
-  for (int64_t& id : ids) id = std::clamp<int64_t>(id, 0, limit - 1);
-  return ids;
-}
 
 void embedding_rows(const EmbeddingParams& p, const KernelArgs& args) {
   const std::vector<int64_t> ids = clipped_ids(args.in[0], p.input_dim);
@@ -47,20 +41,14 @@ Support embeds_rows(const EmbeddingParams&, const KernelSpec& spec) {
 
 // (gradient, data): one row for each id that occurs, added up in the order of the ids.
 void embedding_gradient(const EmbeddingParams& p, const KernelArgs& args) {
-  const std::vector<int64_t> ids = clipped_ids(args.in[1], p.input_dim);
-  const RowSet rows(ids, p.input_dim);
+  const LookUps look_ups(clipped_ids(args.in[1], p.input_dim), p.input_dim);
+  const RowSet& rows = look_ups.rows;
+  const std::vector<int64_t>&starts = look_ups.starts, &order = look_ups.order;
   const TensorView& out = args.out[0];
   Storage& to = output_storage(args, 0);
   const int64_t size = p.output_dim;
   to.resize_sparse(rows.count(), size * size_of(out.dtype), 0);
   rows.write(to.indices());
-  std::vector<int64_t> starts(static_cast<size_t>(rows.count()) + 1), places, order(ids.size());
-  places.reserve(ids.size());
-  for (const int64_t id : ids) ++starts[static_cast<size_t>(places.emplace_back(rows.place(id))) + 1];
-  for (size_t i = 1; i < starts.size(); ++i) starts[i] += starts[i - 1];
-  std::vector<int64_t> next(starts.begin(), starts.end() - 1);
-  for (size_t i = 0; i < ids.size(); ++i)
-    order[static_cast<size_t>(next[static_cast<size_t>(places[i])]++)] = static_cast<int64_t>(i);
   dispatch_numeric(out.dtype, "_backward_SparseEmbedding", [&]<class T>(Type<T>) {
     const T* const grad = args.in[0].as<T>();
     T* const sums = static_cast<T*>(to.data());
@@ -77,14 +65,6 @@ void embedding_gradient(const EmbeddingParams& p, const KernelArgs& args) {
       }
     });
   });
-}
-
-Support gives_rows(const EmbeddingParams&, const KernelSpec& spec) {
-  if (spec.in_stype(0) != StorageType::dense || spec.in_stype(1) != StorageType::dense)
-    return Support::no("it takes a dense gradient and dense data");
-  if (spec.out_stype(0) != StorageType::row_sparse) return Support::no("its output is row_sparse");
-  if (spec.req[0] == Req::add) return Support::no("it cannot add to a row_sparse output");
-  return Support::yes();
 }
 
 template <int input>

@@ -75,6 +75,84 @@ def test_products_of_csr_matrices_and_their_gradients(transpose, stype):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("stype", ["default", "csr"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_a_dense_matrix_with_a_csr_one(transpose, stype, dtype):
+    results = []
+    for ctx in (GPU, mx.cpu()):
+        values = drawn(7, 9)
+        values[2], values[:, 4] = 0, 0  # neither a row nor a column need store anything
+        matrix = nd.array(values, ctx=ctx, dtype=dtype).tostype("csr")
+        x = nd.array(drawn(5, 9 if transpose else 7, 1, 2), ctx=ctx, dtype=dtype)
+        x.attach_grad()
+        with mx.autograd.record():
+            y = nd.dot(x, matrix, transpose_b=transpose, forward_stype=stype)
+        assert y.stype == stype and y.context == ctx
+        kept = y.indices.asnumpy() if stype == "csr" else None
+        y.backward(nd.array(drawn(*y.shape, 1, 5), ctx=ctx, dtype=dtype))
+        results.append((y.asnumpy(), x.grad.asnumpy(), kept))
+    for got, want in zip(*results):
+        if want is None:
+            assert got is None
+        else:
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    empty = nd.sparse.zeros("csr", (7, 9), ctx=GPU, dtype=dtype)
+    x = nd.ones((5, 9 if transpose else 7), ctx=GPU, dtype=dtype)
+    assert not nd.dot(x, empty, transpose_b=transpose, forward_stype=stype).asnumpy().any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("operator", [nd.Embedding, nd.contrib.SparseEmbedding])
+def test_rows_that_are_looked_up_and_their_gradient(operator, dtype):
+    ids = np.array([[7, 1, 7], [9, 12, -3]])  # repeats, and beyond the ends
+    results = []
+    for ctx in (GPU, mx.cpu()):
+        data = nd.array(ids, ctx=ctx, dtype="int32")
+        weight = nd.array(drawn(10, 3, 1), ctx=ctx, dtype=dtype)
+        weight.attach_grad(stype="row_sparse")
+        with mx.autograd.record():
+            y = operator(data, weight, input_dim=10, output_dim=3, dtype=dtype, sparse_grad=True)
+        y.backward(nd.array(drawn(18, 1, 1, 5).reshape(2, 3, 3), ctx=ctx, dtype=dtype))
+        assert weight.grad.stype == "row_sparse" and weight.grad.context == ctx
+        assert weight.grad.indices.asnumpy().tolist() == [0, 1, 7, 9]
+        stored = nd.array(drawn(10, 3, 1), ctx=mx.cpu(), dtype=dtype)
+        stored[7] = 0
+        rows = operator(
+            data, stored.tostype("row_sparse").as_in_context(ctx), input_dim=10, output_dim=3, dtype=dtype
+        )
+        assert rows.stype == "default" and rows.context == ctx
+        results.append([x.astype("float32").asnumpy() for x in (y, weight.grad, rows)])
+        dense = weight.copy()
+        dense.attach_grad()
+        with mx.autograd.record():
+            y = operator(data, dense, input_dim=10, output_dim=3, dtype=dtype)
+        y.backward()
+        assert dense.grad.astype("float32").asnumpy()[:, 0].tolist() == [1, 1, 0, 0, 0, 0, 0, 2, 0, 2]
+    for got, want in zip(*results):
+        np.testing.assert_array_equal(got, want)
+    with mx.util.np_shape(True), mx.autograd.record():
+        y = operator(nd.zeros((0, 3), ctx=GPU), weight.as_in_context(GPU), input_dim=10, output_dim=3)
+    assert y.shape == (0, 3, 3)
+
+
+def test_an_embedding_with_row_sparse_gradients_trains_as_on_hosts():
+    trained = []
+    for ctx in (GPU, mx.cpu()):
+        table = mx.gluon.nn.Embedding(20, 4, sparse_grad=True)
+        table.initialize(mx.init.Constant(0.5), ctx=ctx)
+        trainer = mx.gluon.Trainer(table.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+        for step in range(4):
+            data = nd.array([step, 3, 3, 19], ctx=ctx)
+            with mx.autograd.record():
+                loss = (table(data) ** 2).sum()
+            loss.backward()
+            trainer.step(1)
+        trained.append(table.weight.data(ctx).asnumpy())
+    np.testing.assert_allclose(trained[0], trained[1], rtol=1e-6)
+    assert (trained[0][[5, 10]] == 0.5).all() and (trained[0][[0, 3, 19]] < 0.5).all()
+
+
 def test_no_operator_of_these_needs_the_host():
     code = """if True:
         import loomix as mx, numpy as np
@@ -87,12 +165,21 @@ def test_no_operator_of_these_needs_the_host():
         nd.adam_update(weight, rows, mean, var, lr=1, out=weight)
         found = [nd.tanh(rows), rows * 2, nd.dot(matrix, nd.ones((4, 2), ctx=ctx)), matrix.tostype("default")]
         found.append(nd.dot(matrix, nd.ones((3, 2), ctx=ctx), transpose_a=True))
+        found.append(nd.dot(nd.ones((2, 3), ctx=ctx), matrix))
+        weight.attach_grad(stype="row_sparse")
+        with mx.autograd.record():
+            sum = nd.Embedding(nd.array([1, 4, 1], ctx=ctx), weight, input_dim=6, output_dim=3, sparse_grad=True).sum()
+        sum.backward()
+        assert weight.grad.data.asnumpy()[:, 0].tolist() == [2, 1]
+        nd.Embedding(nd.array([1, 4, 1], ctx=ctx), rows, input_dim=6, output_dim=3).wait_to_read()
         print([x.stype for x in found], weight.asnumpy()[:, 0].round(2).tolist(), found[1].asnumpy()[:, 0].tolist())
     """
     environment = {**os.environ, "LOOMIX_DEVICE_FALLBACK": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("]")[0] == "['row_sparse', 'row_sparse', 'default', 'default', 'row_sparse'"
+    assert (
+        done.stdout.split("]")[0] == "['row_sparse', 'row_sparse', 'default', 'default', 'row_sparse', 'csr'"
+    )
     assert "[0.0, 2.0, 0.0, 0.0, 2.0, 0.0]" in done.stdout and "no kernel" not in done.stderr
 
 
