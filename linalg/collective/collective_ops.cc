@@ -475,6 +475,7 @@ void register_collectives(ops::OpTable& table) {
   add_kernel<ExchangeParams, run_exchange>(table, kAllToAll, "parallel_all_to_all_cpu");
   table.kernel<run_own>(kOwn, "parallel_own_cpu");
   table.kernel<run_share>(kShare, "parallel_share_cpu");
+  register_normalizer(table);
 }
 
 }  // namespace loomix::linalg

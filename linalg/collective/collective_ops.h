@@ -19,4 +19,9 @@ namespace loomix::linalg {
 // the same on each of them. Where each uses it in its own way, it has a part of the gradient, and they are added.
 void register_collectives(ops::OpTable& table);
 
+// _parallel_normalizer: what a batch normalisation subtracts from each channel, multiplies it by and adds to it, from the mean and the
+// variance of the examples of all ranks in training, else from the moving ones. As BatchNorm, it updates these in its backward pass;
+// what is added goes through it so that this pass runs whichever gradient is wanted.
+void register_normalizer(ops::OpTable& table);
+
 }  // namespace loomix::linalg

@@ -145,11 +145,11 @@ import loomix as mx, numpy as np
 from loomix import gluon, parallel
 from loomix.gluon import nn
 
-def build():
+def build(norm=nn.BatchNorm):
     mx.random.seed(4)
     net = nn.HybridSequential(prefix="net_")
     with net.name_scope():
-        net.add(nn.Conv2D(6, 3, prefix="conv0_"), nn.BatchNorm(prefix="norm_"), nn.Activation("relu"))
+        net.add(nn.Conv2D(6, 3, prefix="conv0_"), norm(prefix="norm_"), nn.Activation("relu"))
         net.add(nn.MaxPool2D(), nn.Conv2D(4, 3, padding=1, prefix="conv1_"), nn.Conv2D(8, 1, prefix="conv2_"))
         net.add(nn.GlobalAvgPool2D(), nn.Flatten(), nn.Dense(10, prefix="fc_"), nn.LayerNorm())
         net.add(nn.Dense(3, prefix="out_"))
@@ -221,8 +221,9 @@ try:
     other(mx.nd.ones((2, 3, 10, 10)))
 except mx.base.StateError as error:
     print("eager:", error)
-net = parallel.shard(build(), mesh, splits, examples="model")
+net = parallel.shard(build(gluon.contrib.nn.SyncBatchNorm), mesh, splits, examples="model")
 losses = train(Own(), parallel.store(mesh))
+assert "want of a rule" not in parallel.explain(net)
 if parallel.rank() == 0:
     print("losses", json.dumps(losses))
     print("moves", [(move.value, move.operator) for move in net._cached.last.moves])

@@ -84,6 +84,10 @@ class Node:
         state = self.state(i)
         return state if isinstance(state, int) else None
 
+    def has_gradient(self, i: int) -> bool:
+        """Whether a gradient flows back to input i."""
+        return bool(self._splitter.has_gradient[self._inputs[i]])
+
     def get(self, i: int, wanted: Any) -> list[int]:
         """Input i as it is wanted, brought there if need be."""
         return self._splitter.bring(self._inputs[i], wanted, self.name)

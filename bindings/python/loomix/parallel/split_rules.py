@@ -375,8 +375,56 @@ def _layer_norm(node: Node) -> Any:
 
 @rule("BatchNorm", "_contrib_SyncBatchNorm")
 def _batch_norm(node: Node) -> Any:
-    """Channels are normalised one by one; what is cut of the states is the rank's own."""
-    axis = int(value_of(node, "axis", 1)) % len(node.shape(0))
-    if any(node.cut(i) != 0 for i in range(1, 5)):
+    """Channels are normalised one by one; what is cut of the states is the rank's own. Where examples are cut, each
+    rank takes the statistics of its own ones, or in the synchronised form those of all."""
+    cut, axis = node.cut(0), int(value_of(node, "axis", 1)) % len(node.shape(0))
+    if all(node.cut(i) == 0 for i in range(1, 5)):
+        return [node.same([node.get(0, axis), *(node.get(i, 0) for i in range(1, 5))])], [axis]
+    is_whole = all(node.state(i) == WHOLE for i in range(1, 5))
+    if cut is None or cut == axis or not is_whole or flag_of(node, "output_mean_var", False):
         return None
-    return [node.same([node.get(0, axis), *(node.get(i, 0) for i in range(1, 5))])], [axis]
+    fixed = node.ranks == 1 or flag_of(node, "use_global_stats", False)
+    of_all = node.op == "_contrib_SyncBatchNorm" and not fixed
+    if cut != 0 and not fixed and not of_all:
+        return None
+    # A gamma that is fixed has no gradient, and the operator writes it.
+    gamma = node.get(1, WHOLE if flag_of(node, "fix_gamma", True) else SHARED)
+    states = [node.get(i, WHOLE) for i in (3, 4)]
+    if of_all:
+        return [_norm_of_all(node, cut, gamma, states)], [cut]
+    return [node.same([node.get(0, cut), gamma, node.get(2, SHARED), *states])], [cut]
+
+
+def _norm_of_all(node: Node, cut: int, gamma: list[int], states: list[list[int]]) -> list[int]:
+    """Two sums over ranks, of a number a channel each: the mean, and the variance about it."""
+    shape, dtype = node.shape(0), name_of(node.dtype(0))
+    exact = "float32" if dtype in ("float16", "bfloat16") else dtype
+    row = str((1, -1, *[1] * (len(shape) - 2)))
+    data = node.get(0, cut)
+    if exact != dtype:
+        data = node.emit("Cast", "exact", [data], dtype=exact)
+
+    def of_all(name: str, values: list[int]) -> list[int]:
+        own = node.emit("sum", f"own_{name}", [values], axis=1, exclude=True)
+        own = node.emit("_mul_scalar", f"part_{name}", [own], scalar=shape[1] / math.prod(shape))
+        node.note(
+            "_parallel_all_reduce", (shape[1],), exact, {"partial_gradient": True}, node.has_gradient(0)
+        )
+        return node.emit("_parallel_all_reduce", name, [own], group=node.group, partial_gradient=True)
+
+    def as_row(name: str, values: list[int]) -> list[int]:
+        return node.emit("Reshape", name, [values], shape=row)
+
+    mean = of_all("mean", data)
+    distance = node.emit("broadcast_sub", "distance", [data, as_row("mean_row", mean)])
+    var = of_all("var", node.emit("square", "squares", [distance]))
+    attrs = {key: node.attrs[key] for key in ("eps", "momentum", "fix_gamma") if key in node.attrs}
+    inputs = [mean, var, gamma, node.get(2, SHARED), *states]
+    made = node.emit("_parallel_normalizer", "normalizer", inputs, **attrs)
+    shift, scale, offset = (
+        as_row(name, [made[0], i, 0]) for i, name in enumerate(("shift", "scale", "offset"))
+    )
+    found = node.emit("broadcast_sub", "shifted", [data, shift])
+    found = node.emit("broadcast_mul", "scaled", [found, scale])
+    found = node.emit("broadcast_add", "fwd", [found, offset])
+    return node.emit("Cast", "short", [found], dtype=dtype) if exact != dtype else found
