@@ -10,12 +10,12 @@ namespace loomix::ops {
 namespace {
 
 // A matrix of one row a gate of a unit, rounded to int8 with one scale a row.
-struct RoundedRows {
+struct RoundedGates {
   int8_t* values;
   float* steps;
   int64_t columns = 0;
 
-  RoundedRows(ScratchPieces& pieces, int64_t rows, int64_t widest)
+  RoundedGates(ScratchPieces& pieces, int64_t rows, int64_t widest)
       : values(pieces.take<int8_t>(rows * widest)), steps(pieces.take<float>(rows)) {}
 
   void round(const float* from, int64_t rows, int64_t width) {
@@ -41,7 +41,7 @@ struct RoundedRows {
 struct Room {
   ScratchPieces pieces;
   float *in, *out, *hidden, *cell, *gates;
-  RoundedRows i2h, h2h;
+  RoundedGates i2h, h2h;
 
   explicit Room(const RnnShape& r, std::byte* memory = nullptr)
       : pieces(memory),
