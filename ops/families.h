@@ -48,7 +48,7 @@ Registrar kernels_multibox, kernels_proposal, kernels_sparse_storage, kernels_sp
 Registrar kernels_sparse_binary, kernels_sparse_dot, kernels_sparse_embedding, kernels_sparse_reduce;
 Registrar kernels_sparse_rows, kernels_sparse_graph, kernels_graph_sample, kernels_blocked, kernels_fused;
 Registrar kernels_blocked_lrn, kernels_quantize, kernels_quantized_layers, kernels_quantized_rnn;
-Registrar kernels_packed, kernels_low_bit, kernels_low_bit_rnn;
+Registrar kernels_packed, kernels_low_bit, kernels_low_bit_rnn, kernels_low_bit_products;
 
 // Kernels of the operators that gradients build with, which libloomix_predict.so does without.
 Registrar gradients_elemwise_cpu, gradients_reduce_cpu, gradients_shape_move, gradients_shape_slice;

@@ -45,7 +45,7 @@ void kernels_for_prediction(OpTable& table) {
       kernels_sparse_dot, kernels_sparse_embedding, kernels_sparse_reduce, kernels_sparse_rows,
       kernels_sparse_graph, kernels_graph_sample, kernels_blocked, kernels_blocked_lrn, kernels_quantize,
       kernels_quantized_dnnl, kernels_quantized_layers, kernels_quantized_rnn, kernels_packed,
-      kernels_low_bit, kernels_low_bit_rnn, kernels_fused);
+      kernels_low_bit, kernels_low_bit_rnn, kernels_low_bit_products, kernels_fused);
 }
 
 }  // namespace

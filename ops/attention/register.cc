@@ -91,6 +91,19 @@ void backward_shape(const Params& p, ShapeInfer& s) {
   for (int i = 0; i < s.num_out(); ++i) s.set_out(i, s.in(i + 1));
 }
 
+// The same on rows that are rounded to 8 bits in each run, on both sides.
+[[gnu::noinline]] void add_low_bit(OpTable& table, const std::string& name,
+                                   std::initializer_list<std::string_view> inputs,
+                                   void (*shape)(const Params&, ShapeInfer&)) {
+  const std::string real = "interleaved_matmul_" + name;
+  table.add<Params>("_contrib_low_bit_" + real)
+      .doc("`" + real + "`, whose rows are rounded to 8 bits in each run, on both sides.")
+      .inputs(inputs)
+      .infer_shape(shape)
+      .types({DType::float32})
+      .element_cost(5);
+}
+
 template <Rule rule>
 void add(OpTable& table, const std::string& name, std::initializer_list<std::string_view> inputs,
          const char* doc) {
@@ -102,6 +115,7 @@ void add(OpTable& table, const std::string& name, std::initializer_list<std::str
       .types(kMatrixTypes)
       .element_cost(5)
       .gradient_op(backward, {head(0), input(0), input_if_any(1)}, {0, 1});
+  add_low_bit(table, name, inputs, forward_shape<rule>);
   auto op = table.add_hidden<Params>(backward, {"grad"}).inputs(inputs);
   op.infer_shape(backward_shape<rule>);
   op.types(kMatrixTypes).element_cost(5);

@@ -7,31 +7,9 @@
 #include "ops/table.h"
 
 namespace loomix::ops {
-namespace {
-
-using Params = DotParams;
-constexpr Bilinear kDot{"dot", "_backward_dot_lhs", "_backward_dot_rhs"};
-constexpr Bilinear kBatchDot{"batch_dot", "_backward_batch_dot_lhs", "_backward_batch_dot_rhs"};
-
-// What `lhs` and `rhs` give; unknown while something is missing.
-Shape dot_shape(const Params& p, const char* who, const Shape& lhs, const Shape& rhs) {
-  if (!lhs.ndim_known() || !rhs.ndim_known()) return Shape::unknown();
-  LOOMIX_CHECK(lhs.ndim() >= 1 && rhs.ndim() >= 1, ShapeError,
-               "[{}] got {} and {}; expected at least one axis each.", who, lhs.to_string(), rhs.to_string());
-  const int left = p.transpose_a ? 0 : lhs.ndim() - 1;
-  const int right = p.transpose_b ? rhs.ndim() - 1 : 0;
-  LOOMIX_CHECK(lhs[left] < 0 || rhs[right] < 0 || lhs[left] == rhs[right], ShapeError,
-               "[{}] axis {} of lhs {} has size {}, and axis {} of rhs {} size {}; expected the same, for "
-               "they are summed over.",
-               who, left, lhs.to_string(), lhs[left], right, rhs.to_string(), rhs[right]);
-  Shape out = without_axis(lhs, left);
-  for (const int64_t size : without_axis(rhs, right)) out.push_back(size);
-  if (out.ndim() == 0) out.push_back(1);
-  return out;
-}
 
 // Two or more leading axes that agree, then a matrix each.
-Shape batch_shape(const Params& p, const char* who, const Shape& lhs, const Shape& rhs) {
+Shape batch_dot_shape(const DotParams& p, const char* who, const Shape& lhs, const Shape& rhs) {
   if (!lhs.ndim_known() || !rhs.ndim_known()) return Shape::unknown();
   const int ndim = lhs.ndim();
   LOOMIX_CHECK(ndim >= 3 && rhs.ndim() == ndim, ShapeError,
@@ -52,6 +30,29 @@ Shape batch_shape(const Params& p, const char* who, const Shape& lhs, const Shap
   if (left < 0 || right < 0) return Shape::unknown();  // as in MXNet
   out[ndim - 2] = lhs[p.transpose_a ? ndim - 1 : ndim - 2];
   out[ndim - 1] = rhs[p.transpose_b ? ndim - 2 : ndim - 1];
+  return out;
+}
+
+namespace {
+
+using Params = DotParams;
+constexpr Bilinear kDot{"dot", "_backward_dot_lhs", "_backward_dot_rhs"};
+constexpr Bilinear kBatchDot{"batch_dot", "_backward_batch_dot_lhs", "_backward_batch_dot_rhs"};
+
+// What `lhs` and `rhs` give; unknown while something is missing.
+Shape dot_shape(const Params& p, const char* who, const Shape& lhs, const Shape& rhs) {
+  if (!lhs.ndim_known() || !rhs.ndim_known()) return Shape::unknown();
+  LOOMIX_CHECK(lhs.ndim() >= 1 && rhs.ndim() >= 1, ShapeError,
+               "[{}] got {} and {}; expected at least one axis each.", who, lhs.to_string(), rhs.to_string());
+  const int left = p.transpose_a ? 0 : lhs.ndim() - 1;
+  const int right = p.transpose_b ? rhs.ndim() - 1 : 0;
+  LOOMIX_CHECK(lhs[left] < 0 || rhs[right] < 0 || lhs[left] == rhs[right], ShapeError,
+               "[{}] axis {} of lhs {} has size {}, and axis {} of rhs {} size {}; expected the same, for "
+               "they are summed over.",
+               who, left, lhs.to_string(), lhs[left], right, rhs.to_string(), rhs[right]);
+  Shape out = without_axis(lhs, left);
+  for (const int64_t size : without_axis(rhs, right)) out.push_back(size);
+  if (out.ndim() == 0) out.push_back(1);
   return out;
 }
 
@@ -76,7 +77,7 @@ void register_dot(OpTable& table) {
       .doc(
           "Sums products over the last axis of `lhs` and the first of `rhs`: the matrix product for "
           "matrices.");
-  add_product<kBatchDot, batch_shape>(table).doc("Matrix products of the items of two batches.");
+  add_product<kBatchDot, batch_dot_shape>(table).doc("Matrix products of the items of two batches.");
 }
 
 }  // namespace loomix::ops

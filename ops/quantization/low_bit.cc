@@ -125,6 +125,16 @@ void register_low_bit(OpTable& table) {
         for (int i = 0; i < t.num_in(); ++i) t.set_in(i, i == 1 ? DType::int8 : DType::float32);
         for (int i = 0; i < t.num_out(); ++i) t.set_out(i, DType::float32);
       });
+  table.add<LowBitDotParams>("_contrib_low_bit_batch_dot", {"lhs", "rhs"})
+      .doc(
+          "batch_dot whose rows on the left and columns on the right are rounded to 8 bits in each run, each "
+          "with "
+          "a scale of its own.")
+      .infer_shape([](const LowBitDotParams& p, ShapeInfer& s) {
+        s.set_out(0, batch_dot_shape(p, s.who(), s.in(0), s.in(1)));
+      })
+      .types({DType::float32})
+      .element_cost(5);
   table.add<LowBitEmbeddingParams>("_contrib_low_bit_embedding", {"data", "weight", "scale"})
       .doc(
           "Embedding with a weight of 8 or 4 bits, which lies as that of `low_bit_fully_connected` does. "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "ops/linear/dot.h"
 #include "ops/linear/fully_connected.h"
 #include "ops/rnn/rnn.h"
 
@@ -62,6 +63,11 @@ struct LowBitRnnParams : RnnParams {
     list_layers(f);
     f("state_outputs", &LowBitRnnParams::state_outputs, "Returns the states after the last step, too.");
   }
+};
+
+// batch_dot on rows that are rounded in each run.
+struct LowBitDotParams : DotParams {
+  static void fields(FieldList<LowBitDotParams>& f) { list_transposes(f); }
 };
 
 }  // namespace loomix::ops

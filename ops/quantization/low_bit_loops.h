@@ -19,6 +19,19 @@ struct LowBitWeight {
   int bits;
 };
 
+// out[m * out_row + n] = the sum of left row m times right row n, times their scales, or is increased by it.
+struct PanelProduct {
+  const int16_t* left;  // (rows, left_row)
+  int64_t left_row, rows;
+  const float* left_scales;
+  const int16_t* panels;
+  int64_t panel_size, columns;  // numbers of a panel; rows of the right side
+  const float* right_scales;    // to the end of the last panel
+  int64_t pairs;                // of neighbours that are multiplied; at most 2^16
+  float* out;
+  int64_t out_row;
+};
+
 struct LowBitLoops {
   // Floats of a row of data that is turned around.
   int64_t (*turned_size)(int bits, int64_t columns);
@@ -35,6 +48,12 @@ struct LowBitLoops {
   // The same, as sums of whole numbers of columns [first, first + count), of which there are at most 2^16.
   void (*multiply_whole)(const int8_t* weight, int64_t weight_row, int64_t begin, int64_t end, int64_t rows,
                          const int8_t* data, int64_t data_row, int64_t count, int32_t* out, int64_t out_row);
+
+  // Products of two sides that are both rounded in each run. The right one lies in panels of so many of its rows, a pair of
+  // neighbours of each in turn, so that lanes are outputs and nothing is summed across them. Numbers take 16 bits.
+  int64_t panel_rows;
+  void (*widen_row)(const int8_t* whole, int64_t count, int16_t* out);
+  void (*multiply_panels)(const PanelProduct& product, bool add);
 };
 
 }  // namespace loomix::ops

@@ -8,7 +8,7 @@
 #include "ops/quantization/low_bit_loops.h"
 #include "ops/simd_tile.h"
 
-#if defined(__AVX2__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -17,6 +17,7 @@ namespace {
 
 typedef int32_t Ints __attribute__((vector_size(kLanes * sizeof(int32_t))));
 typedef uint32_t Words __attribute__((vector_size(kLanes * sizeof(uint32_t))));
+typedef int32_t LooseInts __attribute__((vector_size(kLanes * sizeof(int32_t)), aligned(1), may_alias));
 typedef uint32_t LooseWords __attribute__((vector_size(kLanes * sizeof(uint32_t)), aligned(1), may_alias));
 
 // ---- data that is turned around ----
@@ -376,6 +377,81 @@ void multiply_plain(const int8_t* weight, int64_t weight_row, int64_t begin, int
 
 #endif
 
+// ---- two sides that are rounded in each run ----
+
+constexpr int kPanelVectors = 2, kPanelRows = kPanelVectors * kLanes;
+
+void widen_row(const int8_t* whole, int64_t count, int16_t* out) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) out[i] = whole[i];
+}
+
+// Lanes hold two numbers of 16 bits each, whose products are added.
+Ints add_pairs(Ints sum, Ints a, Ints b) {
+#if defined(__AVX512F__)
+  return sum + reinterpret_cast<Ints>(
+                   _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
+  return sum + reinterpret_cast<Ints>(
+                   _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__SSE2__)
+  return sum +
+         reinterpret_cast<Ints>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  return sum + (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
+#endif
+}
+
+template <int R>
+void multiply_panel(const PanelProduct& p, int64_t first, const int16_t* panel, int64_t column, bool add) {
+  const int16_t* left[R];
+  Ints sums[R][kPanelVectors] = {};
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) left[r] = p.left + std::min(first + r, p.rows - 1) * p.left_row;
+  for (int64_t k = 0; k < p.pairs; ++k) {
+    Ints right[kPanelVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kPanelVectors; ++v)
+      right[v] = *reinterpret_cast<const LooseInts*>(panel + 2 * (k * kPanelRows + v * kLanes));
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      int32_t pair;
+      std::memcpy(&pair, left[r] + 2 * k, sizeof pair);
+#pragma GCC unroll 2
+      for (int v = 0; v < kPanelVectors; ++v) sums[r][v] = add_pairs(sums[r][v], Ints{} + pair, right[v]);
+    }
+  }
+  // Copied with constant places, so that the sums stay in registers till here.
+  Ints whole[R][kPanelVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kPanelVectors; ++v) whole[r][v] = sums[r][v];
+  const int64_t count = std::min<int64_t>(kPanelRows, p.columns - column);
+  const int64_t rows = std::min<int64_t>(R, p.rows - first);
+  for (int64_t r = 0; r < rows; ++r) {
+    float row[kPanelRows];
+    for (int v = 0; v < kPanelVectors; ++v) {
+      const Vector scale = *reinterpret_cast<const LooseVector*>(p.right_scales + column + v * kLanes);
+      *reinterpret_cast<LooseVector*>(row + v * kLanes) =
+          __builtin_convertvector(whole[r][v], Vector) * p.left_scales[first + r] * scale;
+    }
+    float* const out = p.out + (first + r) * p.out_row + column;
+    if (add)
+      for (int64_t i = 0; i < count; ++i) out[i] += row[i];
+    else if (count == kPanelRows) std::memcpy(out, row, sizeof row);
+    else std::memcpy(out, row, static_cast<size_t>(count) * sizeof(float));
+  }
+}
+
+void multiply_panels(const PanelProduct& p, bool add) {
+  constexpr int kRows = 4;
+  for (int64_t column = 0; column < p.columns; column += kPanelRows) {
+    const int16_t* const panel = p.panels + column / kPanelRows * p.panel_size;
+    for (int64_t row = 0; row < p.rows; row += kRows) multiply_panel<kRows>(p, row, panel, column, add);
+  }
+}
+
 WholeFn whole_product() {
 #if defined(__AVX512F__)
   if (__builtin_cpu_supports("avx512vnni")) return multiply_vnni;
@@ -391,7 +467,8 @@ WholeFn whole_product() {
 
 template <>
 const LowBitLoops& compiled_loops() {
-  static const LowBitLoops made{turned_size, turn, multiply, widen, round, whole_product()};
+  static const LowBitLoops made{turned_size,     turn,       multiply,  widen,          round,
+                                whole_product(), kPanelRows, widen_row, multiply_panels};
   return made;
 }
 

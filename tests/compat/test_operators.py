@@ -58,7 +58,9 @@ def test_nothing_is_ours_alone():
     # MXNet 2 has _npi_gcd and the shifts. Its _npi_svd, _npi_pinv and _npi_solve also broadcast and take vectors.
     shifts = {"_npi_bitwise_left_shift", "_npi_bitwise_right_shift"}
     ours = shifts | {"_npi_gcd", "_linalg_svd", "_linalg_pinv", "_linalg_solve"}
-    ours |= {f"_contrib_low_bit_{name}" for name in ("fully_connected", "rnn", "embedding")}
+    ours |= {f"_contrib_low_bit_{name}" for name in ("fully_connected", "rnn", "embedding", "batch_dot")}
+    attention = [f"{kind}_{product}" for kind in ("selfatt", "encdec") for product in ("qk", "valatt")]
+    ours |= {f"_contrib_low_bit_interleaved_matmul_{name}" for name in attention}
     between_ranks = {name for name in TABLE if name.startswith("_parallel_")}
     assert TABLE - set(OPERATORS) - known - equal_shapes - between_ranks == ours
 

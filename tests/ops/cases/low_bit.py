@@ -4,6 +4,7 @@
 import numpy as np
 
 from . import Case
+from .attention import encdec_qk, encdec_valatt, selfatt_qk, selfatt_valatt
 
 FLOAT = ("float32",)
 
@@ -32,6 +33,28 @@ def layer(x, weight, scale, bias, state, state_size, num_layers, mode):
 
 def held(x, weight, scale, bias, state):
     return np.sign(x), weight, scale, bias, np.sign(state)
+
+
+def batch_dot(a, b, transpose_a=False, transpose_b=False):
+    return (a.swapaxes(-1, -2) if transpose_a else a) @ (b.swapaxes(-1, -2) if transpose_b else b)
+
+
+def signs(*inputs):
+    """Numbers that 8 bits hold."""
+    return [np.sign(x) for x in inputs]
+
+
+def product(name, shapes, reference, attrs):
+    return Case(
+        f"contrib.low_bit_{name}",
+        shapes,
+        reference,
+        attrs,
+        dtypes=FLOAT,
+        grad=(),
+        prepare=signs,
+        loose=10,
+    )
 
 
 def fc(columns, bytes_a_row, groups, **form):
@@ -76,4 +99,10 @@ CASES = [
         prepare=held,
         loose=10,
     ),
+    product("batch_dot", [(2, 3, 4, 70), (2, 3, 70, 5)], batch_dot, {}),
+    product("batch_dot", [(2, 65, 33), (2, 7, 65)], batch_dot, {"transpose_a": True, "transpose_b": True}),
+    product("interleaved_matmul_selfatt_qk", [(5, 2, 36)], selfatt_qk, {"heads": 3}),
+    product("interleaved_matmul_selfatt_valatt", [(5, 2, 36), (6, 5, 5)], selfatt_valatt, {"heads": 3}),
+    product("interleaved_matmul_encdec_qk", [(3, 2, 8), (5, 2, 16)], encdec_qk, {"heads": 2}),
+    product("interleaved_matmul_encdec_valatt", [(5, 2, 16), (4, 3, 5)], encdec_valatt, {"heads": 2}),
 ]

@@ -3052,6 +3052,13 @@ inline Symbol interleaved_matmul_selfatt_valatt(const std::string& symbol_name, 
 inline Symbol interleaved_matmul_selfatt_valatt(const Symbol& queries_keys_values, const Symbol& attention, int heads) {
   return contrib::interleaved_matmul_selfatt_valatt(std::string(), queries_keys_values, attention, heads);
 }
+// batch_dot whose rows on the left and columns on the right are rounded to 8 bits in each run, each with a scale of its own.
+inline Symbol low_bit_batch_dot(const std::string& symbol_name, const Symbol& lhs, const Symbol& rhs, bool transpose_a = false, bool transpose_b = false) {
+  return detail::Composed("_contrib_low_bit_batch_dot").input("lhs", lhs).input("rhs", rhs).set("transpose_a", transpose_a, false).set("transpose_b", transpose_b, false).make(symbol_name);
+}
+inline Symbol low_bit_batch_dot(const Symbol& lhs, const Symbol& rhs, bool transpose_a = false, bool transpose_b = false) {
+  return contrib::low_bit_batch_dot(std::string(), lhs, rhs, transpose_a, transpose_b);
+}
 // Embedding with a weight of 8 or 4 bits, which lies as that of `low_bit_fully_connected` does.
 inline Symbol low_bit_embedding(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, int input_dim, int output_dim, int bits = 8, int64_t group_size = 0) {
   return detail::Composed("_contrib_low_bit_embedding").input("data", data).input("weight", weight).input("scale", scale).set("input_dim", input_dim).set("output_dim", output_dim).set("bits", bits, 8).set("group_size", group_size, 0).make(symbol_name);
@@ -3083,6 +3090,34 @@ inline Symbol low_bit_fully_connected(const std::string& symbol_name, const Symb
 }
 inline Symbol low_bit_fully_connected(const Symbol& data, int num_hidden, bool no_bias = false, bool flatten = true, int bits = 8, int64_t group_size = 0, bool dynamic = false) {
   return contrib::low_bit_fully_connected(std::string(), data, num_hidden, no_bias, flatten, bits, group_size, dynamic);
+}
+// `interleaved_matmul_encdec_qk`, whose rows are rounded to 8 bits in each run, on both sides.
+inline Symbol low_bit_interleaved_matmul_encdec_qk(const std::string& symbol_name, const Symbol& queries, const Symbol& keys_values, int heads) {
+  return detail::Composed("_contrib_low_bit_interleaved_matmul_encdec_qk").input("queries", queries).input("keys_values", keys_values).set("heads", heads).make(symbol_name);
+}
+inline Symbol low_bit_interleaved_matmul_encdec_qk(const Symbol& queries, const Symbol& keys_values, int heads) {
+  return contrib::low_bit_interleaved_matmul_encdec_qk(std::string(), queries, keys_values, heads);
+}
+// `interleaved_matmul_encdec_valatt`, whose rows are rounded to 8 bits in each run, on both sides.
+inline Symbol low_bit_interleaved_matmul_encdec_valatt(const std::string& symbol_name, const Symbol& keys_values, const Symbol& attention, int heads) {
+  return detail::Composed("_contrib_low_bit_interleaved_matmul_encdec_valatt").input("keys_values", keys_values).input("attention", attention).set("heads", heads).make(symbol_name);
+}
+inline Symbol low_bit_interleaved_matmul_encdec_valatt(const Symbol& keys_values, const Symbol& attention, int heads) {
+  return contrib::low_bit_interleaved_matmul_encdec_valatt(std::string(), keys_values, attention, heads);
+}
+// `interleaved_matmul_selfatt_qk`, whose rows are rounded to 8 bits in each run, on both sides.
+inline Symbol low_bit_interleaved_matmul_selfatt_qk(const std::string& symbol_name, const Symbol& queries_keys_values, int heads) {
+  return detail::Composed("_contrib_low_bit_interleaved_matmul_selfatt_qk").input("queries_keys_values", queries_keys_values).set("heads", heads).make(symbol_name);
+}
+inline Symbol low_bit_interleaved_matmul_selfatt_qk(const Symbol& queries_keys_values, int heads) {
+  return contrib::low_bit_interleaved_matmul_selfatt_qk(std::string(), queries_keys_values, heads);
+}
+// `interleaved_matmul_selfatt_valatt`, whose rows are rounded to 8 bits in each run, on both sides.
+inline Symbol low_bit_interleaved_matmul_selfatt_valatt(const std::string& symbol_name, const Symbol& queries_keys_values, const Symbol& attention, int heads) {
+  return detail::Composed("_contrib_low_bit_interleaved_matmul_selfatt_valatt").input("queries_keys_values", queries_keys_values).input("attention", attention).set("heads", heads).make(symbol_name);
+}
+inline Symbol low_bit_interleaved_matmul_selfatt_valatt(const Symbol& queries_keys_values, const Symbol& attention, int heads) {
+  return contrib::low_bit_interleaved_matmul_selfatt_valatt(std::string(), queries_keys_values, attention, heads);
 }
 // RNN in prediction with weights of 8 bits: the matrices of RNN's parameters as int8, a scale for each of their rows, and its biases.
 inline Symbol low_bit_rnn(const std::string& symbol_name, const Symbol& data, const Symbol& weight, const Symbol& scale, const Symbol& bias, const Symbol& state, const Symbol& state_cell, int state_size, int num_layers, ContribLowBitRnnMode mode, bool bidirectional = false, bool state_outputs = false) {

@@ -2448,6 +2448,14 @@ struct ContribInterleavedMatmulSelfattValattParams {
 inline Array interleaved_matmul_selfatt_valatt(const Array& queries_keys_values, const Array& attention, const ContribInterleavedMatmulSelfattValattParams& params = {}) {
   return detail::Call("_contrib_interleaved_matmul_selfatt_valatt").in(queries_keys_values).in(attention).give("heads", params.heads).run();
 }
+// batch_dot whose rows on the left and columns on the right are rounded to 8 bits in each run, each with a scale of its own.
+struct ContribLowBitBatchDotParams {
+  std::optional<bool> transpose_a = {};  // False
+  std::optional<bool> transpose_b = {};  // False
+};
+inline Array low_bit_batch_dot(const Array& lhs, const Array& rhs, const ContribLowBitBatchDotParams& params = {}) {
+  return detail::Call("_contrib_low_bit_batch_dot").in(lhs).in(rhs).give("transpose_a", params.transpose_a).give("transpose_b", params.transpose_b).run();
+}
 // Embedding with a weight of 8 or 4 bits, which lies as that of `low_bit_fully_connected` does.
 struct ContribLowBitEmbeddingParams {
   std::optional<int64_t> input_dim = {};
@@ -2469,6 +2477,34 @@ struct ContribLowBitFullyConnectedParams {
 };
 inline Array low_bit_fully_connected(const Array& data, const Array& weight = {}, const Array& scale = {}, const Array& bias = {}, const ContribLowBitFullyConnectedParams& params = {}) {
   return detail::Call("_contrib_low_bit_fully_connected").in(data).in(weight).in(scale).in(bias).give("num_hidden", params.num_hidden).give("no_bias", params.no_bias).give("flatten", params.flatten).give("bits", params.bits).give("group_size", params.group_size).give("dynamic", params.dynamic).run();
+}
+// `interleaved_matmul_encdec_qk`, whose rows are rounded to 8 bits in each run, on both sides.
+struct ContribLowBitInterleavedMatmulEncdecQkParams {
+  std::optional<int64_t> heads = {};
+};
+inline Array low_bit_interleaved_matmul_encdec_qk(const Array& queries, const Array& keys_values, const ContribLowBitInterleavedMatmulEncdecQkParams& params = {}) {
+  return detail::Call("_contrib_low_bit_interleaved_matmul_encdec_qk").in(queries).in(keys_values).give("heads", params.heads).run();
+}
+// `interleaved_matmul_encdec_valatt`, whose rows are rounded to 8 bits in each run, on both sides.
+struct ContribLowBitInterleavedMatmulEncdecValattParams {
+  std::optional<int64_t> heads = {};
+};
+inline Array low_bit_interleaved_matmul_encdec_valatt(const Array& keys_values, const Array& attention, const ContribLowBitInterleavedMatmulEncdecValattParams& params = {}) {
+  return detail::Call("_contrib_low_bit_interleaved_matmul_encdec_valatt").in(keys_values).in(attention).give("heads", params.heads).run();
+}
+// `interleaved_matmul_selfatt_qk`, whose rows are rounded to 8 bits in each run, on both sides.
+struct ContribLowBitInterleavedMatmulSelfattQkParams {
+  std::optional<int64_t> heads = {};
+};
+inline Array low_bit_interleaved_matmul_selfatt_qk(const Array& queries_keys_values, const ContribLowBitInterleavedMatmulSelfattQkParams& params = {}) {
+  return detail::Call("_contrib_low_bit_interleaved_matmul_selfatt_qk").in(queries_keys_values).give("heads", params.heads).run();
+}
+// `interleaved_matmul_selfatt_valatt`, whose rows are rounded to 8 bits in each run, on both sides.
+struct ContribLowBitInterleavedMatmulSelfattValattParams {
+  std::optional<int64_t> heads = {};
+};
+inline Array low_bit_interleaved_matmul_selfatt_valatt(const Array& queries_keys_values, const Array& attention, const ContribLowBitInterleavedMatmulSelfattValattParams& params = {}) {
+  return detail::Call("_contrib_low_bit_interleaved_matmul_selfatt_valatt").in(queries_keys_values).in(attention).give("heads", params.heads).run();
 }
 // RNN in prediction with weights of 8 bits: the matrices of RNN's parameters as int8, a scale for each of their rows, and its biases.
 struct ContribLowBitRnnParams {
