@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the limits of ops/limits.h, which are fractions of the processor's caches, on this machine.
+"""Finds the limits of ops/limits.h on this machine. Those of products and loops on several cores are bench_limits's.
 
     python benchmarks/limits.py                      # all limits, at the processor's level of instructions
     LOOMIX_MAX_CPU_ISA=avx2 python benchmarks/limits.py fused_block streamed
 
-For each limit, workers that differ in nothing but the size of that cache that they are told run the cases that it
-decides, in turns. A line is one case: how long it takes with the size that the processor has, and with others, as
-multiples of the fastest. The last line of a limit has the geometric means; a fraction is right where its least is at 1.
+Most are fractions of the processor's caches. For each of them, workers that differ in nothing but the size of that
+cache that they are told run the cases that it decides, in turns. A line is one case: how long it takes with the size
+that the processor has, and with others, as multiples of the fastest. The last line of a limit has the geometric
+means; a fraction is right where its least is at 1.
+
+The others lie between two algorithms of convolution, which run the same cases, smallest first: a limit is right where
+`direct` begins to be the faster one.
 """
 
 import argparse
@@ -82,11 +86,22 @@ def _weight_gradient(mx, batch, channels, image):
     return run
 
 
+def _convolution(mx, batch, channels, filters, image, kernel):
+    data = mx.nd.ones((batch, channels, image, image))
+    weight = mx.nd.ones((filters, channels, kernel, kernel))
+    options = {"kernel": (kernel, kernel), "pad": (kernel // 2, kernel // 2), "num_filter": filters}
+
+    def run():
+        mx.nd.Convolution(data, weight, no_bias=True, **options).wait_to_read()
+
+    return run
+
+
 def _cases(text, make, *arguments):
     return {text.format(*values): (make, *values) for values in arguments}
 
 
-# By limit: which cache it is a fraction of, and cases around it.
+# By limit: which cache it is a fraction of, or None where it lies between algorithms, and cases around it.
 LIMITS = {
     "fused_block": (
         0,
@@ -121,6 +136,25 @@ LIMITS = {
             "{0} x {1} x {2} x {2}", _weight_gradient, (16, 256, 14), (8, 512, 14), (8, 512, 28), (32, 512, 7)
         ),
     ),
+    "pointwise_weights": (
+        None,
+        _cases(
+            "{1} to {2} channels, {0} x {3} x {3}",
+            _convolution,
+            *((8, side, side, image, 1) for side in (32, 64, 90, 128, 192) for image in (14, 28)),
+        ),
+    ),
+    "one_core_flops": (
+        None,
+        _cases(
+            "{1} to {2} channels, {3} x {3}",
+            _convolution,
+            *(
+                (1, channels, channels, image, 3)
+                for channels, image in ((16, 7), (16, 14), (32, 7), (32, 14), (64, 7), (32, 28), (64, 28))
+            ),
+        ),
+    ),
 }
 
 
@@ -141,11 +175,24 @@ def worker(limit, case):
         print((time.perf_counter() - start) / count, flush=True)
 
 
-def start(limit, case, caches):
-    sizes = ",".join(f"{size >> 10}K" for size in caches)
+def variants(place):
+    """What the environment of each worker has, by the name of its column."""
+    if place is None:
+        return {algorithm: {"LOOMIX_CONV_ALGO": algorithm} for algorithm in ("gemm", "direct")}
+    found = {}
+    for factor in FACTORS:
+        caches = processor_caches()
+        caches[place] = int(caches[place] * factor)
+        if place < 2 and caches[place] > caches[place + 1] or place > 0 and caches[place] < caches[place - 1]:
+            continue
+        found[factor] = {"LOOMIX_CACHE_SIZES": ",".join(f"{size >> 10}K" for size in caches)}
+    return found
+
+
+def start(limit, case, environment):
     process = subprocess.Popen(
         [sys.executable, __file__, "--worker", limit, case],
-        env=os.environ | {"LOOMIX_CACHE_SIZES": sizes},
+        env=os.environ | environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     if process.stdout.readline() != "ready\n":
@@ -160,24 +207,37 @@ def ask(process, count):
 
 
 def measure(limit, case, rounds, seconds):
-    """Milliseconds of the case by factor of the cache's size."""
-    place = LIMITS[limit][0]
-    workers = {}
-    for factor in FACTORS:
-        caches = processor_caches()
-        caches[place] = int(caches[place] * factor)
-        if place < 2 and caches[place] > caches[place + 1] or place > 0 and caches[place] < caches[place - 1]:
-            continue
-        workers[factor] = start(limit, case, caches)
-    count = max(1, int(seconds / max(ask(workers[1.0], 2), 1e-7)))
-    times = {factor: [] for factor in workers}
+    """Milliseconds of the case by variant."""
+    workers = {name: start(limit, case, change) for name, change in variants(LIMITS[limit][0]).items()}
+    some = workers.get(1.0) or next(iter(workers.values()))
+    count = max(1, int(seconds / max(ask(some, 2), 1e-7)))
+    times = {name: [] for name in workers}
     for _ in range(rounds):
-        for factor, process in workers.items():
-            times[factor].append(ask(process, count))
+        for name, process in workers.items():
+            times[name].append(ask(process, count))
     for process in workers.values():
         process.stdin.close()
         process.wait()
-    return {factor: statistics.median(taken) * 1e3 for factor, taken in times.items()}
+    return {name: statistics.median(taken) * 1e3 for name, taken in times.items()}
+
+
+def show(limit, rounds, seconds):
+    place, cases = LIMITS[limit]
+    names = list(FACTORS) if place is not None else list(variants(None))
+    by = "algorithm" if place is None else f"factors of the {('first', 'second', 'last')[place]} cache's size"
+    print(f"\n{limit}, by {by}")
+    print(f"{'':34}" + "".join(f"{name:>8}" for name in names))
+    ratios = {name: [] for name in names}
+    for case in cases:
+        taken = measure(limit, case, rounds, seconds)
+        fastest = min(taken.values())
+        for name, ms in taken.items():
+            ratios[name].append(ms / fastest)
+        cells = "".join(f"{taken[n] / fastest:8.2f}" if n in taken else f"{'-':>8}" for n in names)
+        print(f"  {case:32}{cells}   ({fastest:.3g} ms)", flush=True)
+    means = (statistics.geometric_mean(ratios[n]) if ratios[n] else None for n in names)
+    cells = "".join(f"{'-':>8}" if mean is None else f"{mean:8.2f}" for mean in means)
+    print(f"  {'geometric mean':32}{cells}")
 
 
 def main():
@@ -196,21 +256,7 @@ def main():
         parser.error(f"no limits: {', '.join(sorted(unknown))}; there are {', '.join(LIMITS)}")
     print("caches of", ", ".join(f"{size >> 10} KiB" for size in processor_caches()))
     for limit in args.limits or LIMITS:
-        print(f"\n{limit}, by factors of the {('first', 'second', 'last')[LIMITS[limit][0]]} cache's size")
-        print(f"{'':34}" + "".join(f"{factor:>8}" for factor in FACTORS))
-        ratios = {factor: [] for factor in FACTORS}
-        for case in LIMITS[limit][1]:
-            taken = measure(limit, case, args.rounds, args.seconds)
-            fastest = min(taken.values())
-            for factor, ms in taken.items():
-                ratios[factor].append(ms / fastest)
-            cells = "".join(f"{taken[f] / fastest:8.2f}" if f in taken else f"{'-':>8}" for f in FACTORS)
-            print(f"  {case:32}{cells}   ({fastest:.3g} ms)", flush=True)
-        means = (statistics.geometric_mean(ratios[f]) if ratios[f] else None for f in FACTORS)
-        print(
-            f"  {'geometric mean':32}"
-            + "".join(f"{'-':>8}" if mean is None else f"{mean:8.2f}" for mean in means)
-        )
+        show(limit, args.rounds, args.seconds)
     return None
 
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/cpu_caches.h"
+#include "ops/isa.h"
 
-// From which sizes on one way of computing is faster than another, by the processor's caches. The fractions
-// were found with benchmarks/limits.py; ops/README.md has what it said.
+// From which sizes on one way of computing is faster than another, by the processor's caches and its level of instructions.
+// The numbers were found with benchmarks/limits.py and bench_limits; ops/README.md has what they said.
 namespace loomix::ops {
 
 struct CacheLimits {
@@ -35,5 +37,41 @@ inline const CacheLimits& cache_limits() {
   static const CacheLimits limits = limits_of(cache_sizes());
   return limits;
 }
+
+// How much work pays for what it takes to begin it another way. Handing a piece to another core takes the same time at each
+// level, in which a core multiplies more at a higher one.
+struct WorkLimits {
+  // Of a product of matrices: one of fewer is faster on one thread.
+  double team_flops;
+  // Of a block of a product that is cut by its shape.
+  double block_flops;
+  // Multiplications or sums of plain loops for one thread.
+  int64_t loop_steps;
+  // Of a convolution that may well be cut into too few pieces for all cores.
+  double one_core_flops;
+  // A 1 x 1 convolution with fewer weights is not worth the copies into oneDNN's layout.
+  int64_t pointwise_weights;
+};
+
+inline constexpr WorkLimits kWorkLimits[] = {
+    {.team_flops = 400'000,
+     .block_flops = 16e6,
+     .loop_steps = 100'000,
+     .one_core_flops = 2e6,
+     .pointwise_weights = 8192},  // base
+    {.team_flops = 400'000,
+     .block_flops = 16e6,
+     .loop_steps = 100'000,
+     .one_core_flops = 2e6,
+     .pointwise_weights = 8192},  // AVX2
+    {.team_flops = 400'000,
+     .block_flops = 16e6,
+     .loop_steps = 100'000,
+     .one_core_flops = 2e6,
+     .pointwise_weights = 8192},  // AVX-512
+};
+
+constexpr const WorkLimits& limits_of(Isa isa) { return kWorkLimits[static_cast<size_t>(isa)]; }
+inline const WorkLimits& work_limits() { return limits_of(machine_isa()); }
 
 }  // namespace loomix::ops

@@ -375,7 +375,8 @@ Support direct_pays(Pass pass, const ConvGeometry& g) {
     if (depthwise ? waste <= 1.35 : g.channels % unit == 0 && g.filters % unit == 0) return Support::yes();
     return Support::slower("groups of that size are not faster");
   }
-  if (g.kernel_size() == 1 && pass != Pass::weight && g.channels * g.filters < 8192) {
+  if (g.kernel_size() == 1 && pass != Pass::weight &&
+      g.channels * g.filters < work_limits().pointwise_weights) {
     return Support::slower("copying costs more than multiplying gains");
   }
   const double filter_padding = static_cast<double>(padded(g.filters)) / static_cast<double>(g.filters);
@@ -424,12 +425,11 @@ Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DT
     return Support::no("there is no data");
   }
   const ConvGeometry g = geometry_of(p, pass, spec.in, spec.out);
-  // So little work is for one core anyway.
-  constexpr double kFlopsOfOneCore = 2e6;
   const double flops = 2.0 * static_cast<double>(g.batch * g.groups * g.filters * g.out_size()) *
                        static_cast<double>(g.depth());
   Support support = how == kWinograd ? winograd_pays(pass, g) : direct_pays(pass, g);
-  if (support.is_able && g.batch / images_at_once(how, g) < kFewestPieces && flops > kFlopsOfOneCore)
+  if (support.is_able && g.batch / images_at_once(how, g) < kFewestPieces &&
+      flops > work_limits().one_core_flops)
     support = Support::slower("the batch has too few pieces");
   if (support.is_able && is_asked_for(mine, p)) support = Support::yes();
   const bool with_bias = pass == Pass::forward && operands_of(p, pass, spec.in).bias;

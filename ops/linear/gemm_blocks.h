@@ -7,6 +7,7 @@
 
 #include "engine/omp_threads.h"
 #include "engine/parallel_for.h"
+#include "ops/limits.h"
 #include "ops/linear/gemm.h"
 
 namespace loomix::ops {
@@ -16,18 +17,15 @@ struct Leading {
   int64_t a, b, c;
 };
 
-inline constexpr double kFlopsForTeam = 400'000;  // smaller products are faster on one thread
-
 // What decides the number of blocks. A kernel that sums the last rows or columns of its block in another way, as OpenBLAS's
 // and oneDNN's for AVX2 do, needs the same blocks for any number of cores, or results would differ.
 enum class CutBy { cores, shape };
 
-inline int64_t blocks_wanted(CutBy by, const MatMul& s, int cores) {
+inline int64_t blocks_wanted(CutBy by, const MatMul& s, int cores, const WorkLimits& limits) {
   constexpr int64_t kBlocksPerCore = 2;  // each packs its rows of A and columns of B
-  constexpr double kFlopsOfBlock = 16e6;
   const double flops = 2.0 * static_cast<double>(s.m * s.n) * static_cast<double>(s.k);
-  if (flops < kFlopsForTeam) return 1;
-  if (by == CutBy::shape) return std::clamp<int64_t>(static_cast<int64_t>(flops / kFlopsOfBlock), 4, 16);
+  if (flops < limits.team_flops) return 1;
+  if (by == CutBy::shape) return std::clamp<int64_t>(static_cast<int64_t>(flops / limits.block_flops), 4, 16);
   return cores == 1 ? 1 : cores * kBlocksPerCore;
 }
 
@@ -35,7 +33,7 @@ inline int64_t blocks_wanted(CutBy by, const MatMul& s, int cores) {
 // one BLAS call wait for each other at every panel, which costs a multiple when something else wants a core.
 template <class T, class Gemm>
 void gemm_by_blocks(const MatMul& s, const T* a, const T* b, T* c, engine::RunContext& context, CutBy by,
-                    Gemm&& gemm) {
+                    Gemm&& gemm, const WorkLimits& limits = work_limits()) {
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) {
     if (!s.add) std::fill_n(c, s.m * s.n, T{0});
@@ -45,7 +43,7 @@ void gemm_by_blocks(const MatMul& s, const T* a, const T* b, T* c, engine::RunCo
   const Leading ld{s.transpose_a ? s.m : s.k, s.transpose_b ? s.k : s.n, s.n};
   const double m = static_cast<double>(s.m), n = static_cast<double>(s.n);
   engine::set_omp_threads(1);
-  if (const int64_t wanted = blocks_wanted(by, s, context.cores); wanted == 1) {
+  if (const int64_t wanted = blocks_wanted(by, s, context.cores, limits); wanted == 1) {
     gemm(s, ld, a, b, c);
   } else {
     const auto units = [](int64_t length) { return (length + kUnit - 1) / kUnit; };

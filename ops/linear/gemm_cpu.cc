@@ -2,16 +2,15 @@
 #include <algorithm>
 
 #include "engine/parallel_for.h"
+#include "ops/limits.h"
 #include "ops/linear/gemm.h"
 
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kFlopsPerThread = 100'000;  // below this a second thread costs more than it brings
-
 template <class T>
 void sum_rows_of(int64_t rows, int64_t columns, const T* in, T* out, bool add, engine::RunContext& context) {
-  const int64_t grain = std::max<int64_t>(64, kFlopsPerThread / std::max<int64_t>(rows, 1));
+  const int64_t grain = std::max<int64_t>(64, work_limits().loop_steps / std::max<int64_t>(rows, 1));
   engine::parallel_for(context, columns, grain, [=](int64_t begin, int64_t end) {
     constexpr int64_t kStrip = 256;
     Accum<T> sums[kStrip];
@@ -35,7 +34,7 @@ void matmul_reference(const MatMul& s, DType dtype, const void* a, const void* b
     const T* left = static_cast<const T*>(a);
     const T* right = static_cast<const T*>(b);
     T* result = static_cast<T*>(c);
-    const int64_t grain = kFlopsPerThread / std::max<int64_t>(1, s.n * s.k);
+    const int64_t grain = work_limits().loop_steps / std::max<int64_t>(1, s.n * s.k);
     engine::parallel_each(context, s.m, grain, [&](int64_t i) {
       for (int64_t j = 0; j < s.n; ++j) {
         Accum<T> sum = s.add ? static_cast<Accum<T>>(result[i * s.n + j]) : Accum<T>{0};
@@ -63,7 +62,7 @@ void matmul_batch(MatMulFn matmul, int64_t count, const MatMul& shape, DType dty
     return;
   }
   const int64_t work = std::max<int64_t>(1, shape.m * shape.n * shape.k);
-  engine::parallel_for(context, count, kFlopsPerThread / work, [&](int64_t begin, int64_t end) {
+  engine::parallel_for(context, count, work_limits().loop_steps / work, [&](int64_t begin, int64_t end) {
     engine::RunContext alone = context;
     alone.cores = 1;
     for (int64_t i = begin; i < end; ++i) one(i, alone);

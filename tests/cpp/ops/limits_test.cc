@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/linear/gemm_blocks.h"
+
 namespace loomix::ops {
 namespace {
 
@@ -17,6 +19,31 @@ TEST(Limits, FollowTheCaches) {
   EXPECT_EQ(haswell.streamed_bytes, 3 << 19);
   EXPECT_EQ(haswell.panel_depth, 512);
   EXPECT_EQ(haswell.winograd_sums, 1 << 16);
+}
+
+// A row of its own for each level; faster instructions never make another core pay earlier.
+TEST(Limits, FollowTheLevelOfInstructions) {
+  for (const Isa isa : {Isa::base, Isa::v3, Isa::v4}) {
+    const WorkLimits limits = limits_of(isa);
+    const WorkLimits below = limits_of(isa == Isa::v4 ? Isa::v3 : Isa::base);
+    EXPECT_GE(limits.team_flops, below.team_flops);
+    EXPECT_GE(limits.loop_steps, below.loop_steps);
+    EXPECT_GT(limits.block_flops, limits.team_flops);
+    EXPECT_GT(limits.one_core_flops, 0);
+    EXPECT_GT(limits.pointwise_weights, 0);
+  }
+  EXPECT_EQ(work_limits().team_flops, limits_of(machine_isa()).team_flops);
+}
+
+// The limit decides between one block and several, as the benchmark that derives it needs.
+TEST(Limits, SmallProductsAreOneBlock) {
+  WorkLimits limits = limits_of(Isa::v3);
+  const MatMul square{64, 64, 64};  // 524,288
+  EXPECT_EQ(blocks_wanted(CutBy::shape, square, 2, limits), 4);
+  EXPECT_EQ(blocks_wanted(CutBy::cores, square, 2, limits), 4);
+  limits.team_flops = 600'000;
+  EXPECT_EQ(blocks_wanted(CutBy::shape, square, 2, limits), 1);
+  EXPECT_EQ(blocks_wanted(CutBy::cores, square, 2, limits), 1);
 }
 
 }  // namespace

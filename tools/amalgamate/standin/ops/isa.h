@@ -6,6 +6,18 @@
 // There is one instruction set: the compiler's.
 namespace loomix::ops {
 
+enum class Isa { base, v3, v4 };
+
+inline Isa machine_isa() {
+#if defined(__AVX512F__)
+  return Isa::v4;
+#elif defined(__AVX2__)
+  return Isa::v3;
+#else
+  return Isa::base;
+#endif
+}
+
 namespace isa_base {
 template <class Table>
 const Table& compiled_loops();
