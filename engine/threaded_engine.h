@@ -13,6 +13,7 @@
 #include "engine/admission.h"
 #include "engine/core_tokens.h"
 #include "engine/device/device_runtime.h"
+#include "engine/device/issued_work.h"
 #include "engine/engine.h"
 #include "engine/poison.h"
 #include "engine/task.h"
@@ -145,6 +146,7 @@ class alignas(64) ThreadedEngine final : public Engine, public RunsParts, public
   Team team_;
   const Ref<PoisonCount> poisoned_ = make_ref<PoisonCount>();
   std::atomic<bool> devices_used_{false};  // since then, tasks look for device work before them
+  IssuedWork issued_;
 
   std::atomic<bool> dropping_{false};  // computing that has not started
   Ref<Poison> dropped_;                // its error; set before that

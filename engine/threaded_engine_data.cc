@@ -57,6 +57,7 @@ std::exception_ptr ThreadedEngine::record_on_device(Task& task, DeviceQueue& que
       if (!var.tokens_) var.tokens_ = std::make_unique<TokenSet>();
       node.exclusive() ? var.tokens_->set_writer(token) : var.tokens_->add_reader(token);
     }
+    issued_.add(token, (task.flags & kDescribed) ? task.name() : "task");
     return nullptr;
   } catch (...) {
     return std::current_exception();
@@ -96,8 +97,9 @@ bool ThreadedEngine::skip_dropped(Task& task) {
 // The error of the data, or of the device work that should have written it. Caller holds the Var's lock.
 Ref<Poison> ThreadedEngine::poison_of(const Var& var) const {
   if (var.poison_ || !var.tokens_) return var.poison_;
-  std::exception_ptr error = var.tokens_->writer_error();
-  return error ? make_ref<Poison>(std::move(error), std::string(), poisoned_) : Ref<Poison>();
+  const CompletionToken* const token = var.tokens_->failed_writer();
+  if (token == nullptr) return {};
+  return make_ref<Poison>(token->error(), issued_.suspects(token->queue().device()), poisoned_);
 }
 
 // The same for the holder of an access.
@@ -110,6 +112,7 @@ Ref<Poison> ThreadedEngine::data_poison(Var& var) const {
 void ThreadedEngine::fail(Task& task, std::exception_ptr error) noexcept {
   std::string text;
   try {
+    if (!task.device.is_host()) error = issued_.with_suspects(error, task.device);
     if (task.flags & kDescribed) text = task.text();
   } catch (...) {
     text = "(the task's description failed, too)";

@@ -90,8 +90,8 @@ bool TokenSet::pending(bool exclusive) const noexcept {
   return false;
 }
 
-std::exception_ptr TokenSet::writer_error() const noexcept {
-  return writer_ && writer_->done() ? writer_->error() : nullptr;
+const CompletionToken* TokenSet::failed_writer() const noexcept {
+  return writer_ && writer_->done() && writer_->error() ? writer_.get() : nullptr;
 }
 
 }  // namespace loomix::engine

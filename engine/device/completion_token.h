@@ -59,7 +59,8 @@ class TokenSet {
   // Pending tokens that an access has to wait for; finished ones are dropped, unless they hold an error.
   void collect(bool exclusive, std::vector<TokenRef>& pending) const;
   bool pending(bool exclusive) const noexcept;
-  std::exception_ptr writer_error() const noexcept;
+  const CompletionToken* failed_writer()
+      const noexcept;  // null if there is none, or it is not done, or did not fail
 
  private:
   TokenRef writer_;

@@ -27,7 +27,8 @@ namespace loomix::engine {
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  virtual void* allocate(size_t bytes) noexcept = 0;  // aligned to 64 bytes; null if there is none
+  // Aligned to 64 bytes; null if there is none. Throws DeviceError if the device fails otherwise.
+  virtual void* allocate(size_t bytes) = 0;
   virtual void free(void* memory, size_t bytes) noexcept = 0;
   virtual size_t capacity() const noexcept = 0;  // bytes that it has in all
   // Bytes that nobody has taken, this program or another; none where that is not known.

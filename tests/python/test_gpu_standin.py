@@ -109,11 +109,27 @@ def test_a_device_that_fell_over_poisons_its_arrays_and_the_host_goes_on():
     check(
         FAILS
         + """
-kept = mx.nd.ones((3,), ctx=mx.gpu(0))
+import time
+def works():
+    counts = (ctypes.c_long * 8)()
+    cuda.loomix_standin_counts(counts)
+    return counts[1]
+kept = mx.nd.ones((1 << 25,), ctx=mx.gpu(0))
+kept.wait_to_read()
+before, end = works(), time.monotonic() + 30
+issued = mx.nd.relu(mx.nd.exp(kept))
+while works() < before + 2 and time.monotonic() < end:
+    pass
 assert cuda.cudaStreamDestroy(stream) == 0 and fill(65) == LAUNCH_FAILURE
-later = mx.nd.exp(kept)
-for array in (later, kept, later):
+later = mx.nd.tanh(issued)
+for array in (later, kept, issued, later):
     assert "after it was destroyed" in fails(array.asnumpy)
+for size in (5, 1 << 22):
+    text = fails(lambda: mx.nd.zeros((size,), ctx=mx.gpu(0)).asnumpy())
+    assert "after it was destroyed" in text and "memory" not in text, text
+for array in (issued, later):
+    text = fails(array.asnumpy)
+    assert "the first work to fail on gpu(0) was one of exp, relu" in text, text
 assert (mx.nd.ones((2,)) + 1).asnumpy().tolist() == [2, 2]
 os._exit(0)
 """

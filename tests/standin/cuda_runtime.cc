@@ -471,7 +471,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (forbidden() || event->captured) return cudaErrorStreamCaptureUnsupported;
   const std::lock_guard lock(event->marks->mutex);
-  return event->marks->reached >= event->marks->recorded ? cudaSuccess : cudaErrorNotReady;
+  return event->marks->reached >= event->marks->recorded ? status() : cudaErrorNotReady;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (forbidden() || event->captured) return cudaErrorStreamCaptureUnsupported;

@@ -24,11 +24,11 @@ std::map<const char*, Memory> given;
 
 cudaError_t give(void** memory, size_t bytes, int place) {
   if (forbidden()) return cudaErrorStreamCaptureUnsupported;
+  if (status() != cudaSuccess) return status();
   if (posix_memalign(memory, 256, bytes) != 0) return cudaErrorMemoryAllocation;
   std::memset(*memory, 0xff, bytes);  // nobody may count on zeros
   const std::lock_guard lock(mutex);
   given[static_cast<const char*>(*memory)] = {bytes, place};
-  // On a device that has fallen over, too, unlike CUDA: pools take every refusal for a lack of memory, and say so.
   return cudaSuccess;
 }
 

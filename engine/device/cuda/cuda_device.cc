@@ -338,7 +338,7 @@ void CudaToken::watch() { static_cast<CudaQueue&>(queue()).watch(number); }
 class CudaSource final : public MemorySource {
  public:
   CudaSource(int device, MemoryKind kind) noexcept : device_(device), kind_(kind) {}
-  void* allocate(size_t bytes) noexcept override {
+  void* allocate(size_t bytes) override {
     void* memory = nullptr;
     cudaSetDevice(device_);
     cudaError_t status = cudaSuccess;
@@ -351,6 +351,7 @@ class CudaSource final : public MemorySource {
     }
     if (status == cudaSuccess) return memory;
     cudaGetLastError();  // it was this allocation's; later calls must not see it
+    if (status != cudaErrorMemoryAllocation) check(status, "an allocation");
     return nullptr;
   }
   void free(void* memory, size_t) noexcept override {
@@ -470,8 +471,7 @@ int count_devices() {
 }
 
 [[noreturn]] void throw_driver_too_old(Device device) {
-  int driver = 0;
-  int needed = 0;
+  int driver = 0, needed = 0;
   cudaDriverGetVersion(&driver);
   cudaRuntimeGetVersion(&needed);
   const auto version = [](int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); };
