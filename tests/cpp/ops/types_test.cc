@@ -74,6 +74,8 @@ const std::map<std::string, Sample>& special_samples() {
       {"_backward_SequenceLast", {{Shape{3}, Shape{2, 3}}, {}}},
       {"_contrib_interleaved_matmul_encdec_qk", {{Shape{2, 2, 3}, Shape{4, 2, 6}}, {}}},
       {"_contrib_interleaved_matmul_encdec_valatt", {{Shape{4, 2, 6}, Shape{2, 3, 4}}, {}}},
+      {"_contrib_low_bit_interleaved_matmul_encdec_qk", {{Shape{2, 2, 3}, Shape{4, 2, 6}}, {}}},
+      {"_contrib_low_bit_interleaved_matmul_encdec_valatt", {{Shape{4, 2, 6}, Shape{2, 3, 4}}, {}}},
       {"_backward_interleaved_matmul_selfatt_qk", {{Shape{2, 2, 2}, Shape{2, 2, 3}}, {}}},
       {"_backward_interleaved_matmul_selfatt_valatt", {{Shape{2, 2, 1}, Shape{2, 2, 3}}, {}}},
       {"_backward_interleaved_matmul_encdec_qk", {{Shape{2, 2, 4}, Shape{2, 2, 3}, Shape{4, 2, 6}}, {}}},
