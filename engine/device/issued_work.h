@@ -3,7 +3,6 @@
 
 #include <deque>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <string>
 
@@ -28,8 +27,7 @@ class IssuedWork {
     std::string name;
   };
   mutable std::mutex mutex_;
-  std::map<Device, std::deque<Item>>
-      issued_;  // the first of a device is not done, or it is the first that failed
+  std::deque<Item> issued_;  // the first is not done, or failed
 };
 
 }  // namespace loomix::engine
