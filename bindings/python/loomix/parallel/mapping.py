@@ -44,6 +44,10 @@ def map(function: Callable[[Any], Any], jobs: Iterable[Any], by: str | None = No
     drawn here (of an MPI job, on rank 0). So one ``mx.random.seed`` before this call makes all jobs repeatable,
     whoever runs them.
 
+    A process of Ray's that dies costs its job one more try; one of Dask's as many as its scheduler allows (3, unless
+    ``distributed.scheduler.allowed-failures`` says otherwise), and at least one. One of an MPI job ends the whole job,
+    as MPI has it. An exception in a job ends this call.
+
     Parameters
     ----------
     by : str, optional
@@ -51,10 +55,6 @@ def map(function: Callable[[Any], Any], jobs: Iterable[Any], by: str | None = No
         results (``mpi4py.futures``). "ray": the processes of Ray. "dask": those of the current Dask client. "here":
         this process, one job after the other. By default the first of these that is running: a job of several
         ranks where mpi4py is installed, Ray, a Dask client, this process.
-
-    A process of Ray's that dies costs its job one more try; one of Dask's as many as its scheduler allows (3, unless
-    ``distributed.scheduler.allowed-failures`` says otherwise), and at least one. One of an MPI job ends the whole job,
-    as MPI has it. An exception in a job ends this call.
 
     Raises
     ------
