@@ -69,5 +69,6 @@ def test_what_is_installed_is_found(tmp_path):
     if int(count) > 0:
         assert found == ["[1. 1.]"]
     else:
-        assert "looking for gpu(0) failed: " in found[0]
+        # Without a driver, or with one that sees no device.
+        assert "gpu(0) needs a driver for CUDA" in found[0] or "looking for gpu(0) failed: " in found[0]
     assert "standin" not in STANDIN or int(count) == 3
