@@ -171,7 +171,7 @@ run_lane() {
   for job in "$@"; do
     if [ "$SECONDS" -gt $((${CI_MINUTES:-70} * 60)) ]; then
       flock "$results/output.lock" echo "NOT RUN, for lack of time: $job (after $((SECONDS / 60)) minutes; CI_MINUTES=${CI_MINUTES:-70}). \`.ci/run $job\` runs it"
-      echo "0 0" >"$results/$job.counts"
+      echo "0 0 not run" >"$results/$job.counts"
       continue
     fi
     echo "---- $job runs, output in $results/job_$job.log"
@@ -180,7 +180,7 @@ run_lane() {
   done
 }
 run_jobs() { # run_jobs JOB...: those of `own_folder_jobs` beside the others; then the sum of all tests
-  local job start=$SECONDS lane=() own_folders=() lanes=() total_passed=0 total_failed=0
+  local job start=$SECONDS lane=() own_folders=() lanes=() total_passed=0 total_failed=0 left_out
   for job in "$@"; do
     declare -F "job_$job" >/dev/null || { echo "there is no job '$job'; jobs are ${all_jobs[*]}" && exit 2; }
     rm -f "$results/$job.counts"
@@ -201,8 +201,9 @@ run_jobs() { # run_jobs JOB...: those of `own_folder_jobs` beside the others; th
     trap - EXIT
   fi
   for job in "$@"; do
-    read -r passed failed 2>/dev/null <"$results/$job.counts" || { echo "FAILED: $job did not end" && passed=0 failed=1; }
+    read -r passed failed left_out 2>/dev/null <"$results/$job.counts" || { echo "FAILED: $job did not end" && passed=0 failed=1; }
     total_passed=$((total_passed + passed)) total_failed=$((total_failed + failed))
+    [ -z "$left_out" ] || echo "$job was not run, for lack of time"
   done
   echo "all took $((SECONDS - start)) s"
   echo "$total_passed passed, $total_failed failed"

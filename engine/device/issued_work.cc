@@ -10,7 +10,7 @@
 namespace loomix::engine {
 namespace {
 
-constexpr size_t kMostKept = 1024;  // behind a failure or a device that is late
+constexpr size_t kMostKept = 1024;  // behind a failure, which stays the first
 
 bool failed(const CompletionToken& token) { return token.done() && token.error() != nullptr; }
 
@@ -20,7 +20,9 @@ void IssuedWork::add(TokenRef token, const char* name) {
   const std::lock_guard lock(mutex_);
   while (!issued_.empty() && issued_.front().token->done() && !failed(*issued_.front().token))
     issued_.pop_front();
-  if (issued_.size() < kMostKept) issued_.push_back({std::move(token), name});
+  // Behind work that is only late none may be missing: else what comes after it would be taken for the first that failed.
+  if (issued_.size() < kMostKept || !failed(*issued_.front().token))
+    issued_.push_back({std::move(token), name});
 }
 
 std::string IssuedWork::suspects(Device device) const {
