@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of 8 bits against MXNet 1.9.1's on random data: equal, or one step of the scale apart.
 
-quantized/make_quantized.py wrote what MXNet says; QUANTIZED_DRAW is a file of another seed."""
+quantized/make_quantized.py and make_network.py wrote what MXNet says; QUANTIZED_DRAW is a file of another seed."""
 
 import ast
+import json
 import os
 from pathlib import Path
 
@@ -49,3 +50,27 @@ def test_operator(name):
         assert np.abs(mine - their).max() <= HALF_STEP * 1.02 * step
     else:
         assert np.array_equal(mine, their)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_network_that_mxnet_made(compiled):
+    """Symbol file and parameters of MXNet's quantize_model, run as single operators and as prediction compiles them."""
+    folder = Path(__file__).parent / "quantized"
+    saved = np.load(folder / "network.npz")
+    sym, args, aux = mx.model.load_checkpoint(str(folder / "network"), 0)
+    assert not aux and args["first_weight_quantize"].dtype == np.int8
+    executor = sym.bind(mx.cpu(), {**args, "data": mx.nd.array(saved["images"])}, grad_req="null")
+    if not compiled:
+        executor.set_monitor_callback(lambda *_: None)
+    ours = executor.forward(is_train=False)[0].asnumpy()
+    operators = {node["op"] for node in json.loads(sym.tojson())["nodes"]}
+    assert {
+        "_contrib_requantize",
+        "_contrib_quantized_concat",
+        "_contrib_quantized_elemwise_add",
+    } <= operators
+    step = np.abs(saved["whole"]).max() / 127
+    # Four layers add up what is rounded elsewhere: biases and sums; compiled, all but weights.
+    assert np.abs(ours - saved["whole"]).max() <= 4 * step
+    lost = np.abs(saved["whole"] - saved["real"]).max()
+    assert np.abs(ours - saved["real"]).max() <= 1.5 * lost + step

@@ -6,7 +6,6 @@ import os
 import loomix as mx
 import numpy as np
 import pytest
-from loomix.__main__ import main as loomix_main
 from loomix.contrib import quantization
 from loomix.gluon import nn
 
@@ -189,55 +188,6 @@ def test_from_a_data_loader(trained):
     assert lost(ours(x).asnumpy(), expected) < 0.06
 
 
-@pytest.mark.parametrize("mode", ["naive", "entropy"])
-@pytest.mark.parametrize(
-    "bad, message", [(0.0, "no range|the range of"), (np.nan, "NaN or infinite"), (np.inf, "NaN or infinite")]
-)
-def test_data_without_range(mode, bad, message):
-    net = nn.HybridSequential()
-    net.add(nn.Dense(3, in_units=4))
-    net.initialize()
-    with pytest.raises(ValueError, match=f"({message}).*data|data.*({message})"):
-        quantization.quantize_net(net, calib_mode=mode, calib_data=[mx.nd.full((2, 4), bad)])
-
-
-def test_weight_without_range():
-    net = nn.HybridSequential()
-    net.add(nn.Dense(3, in_units=2))
-    net.initialize()
-    net[0].weight.set_data(mx.nd.full((3, 2), np.nan))
-    with pytest.raises(ValueError, match="weight of .* has NaN"):
-        quantization.quantize_net(net, calib_mode="none", data_shapes=[(1, 2)])
-
-
-@pytest.mark.parametrize(
-    "more, message",
-    [
-        ({"calib_mode": "naive", "calib_data": []}, "calib_data has no batch"),
-        ({"calib_mode": "naive"}, "calib_data must be given"),
-        ({"calib_mode": "best", "calib_data": []}, "calib_mode is 'best'; expected none, naive"),
-        ({"calib_mode": "customize", "calib_data": []}, "needs LayerOutputCollector"),
-        ({"quantized_dtype": "int4"}, "quantized_dtype is 'int4'; expected one of int8"),
-        ({"quantize_mode": "no"}, "quantize_mode is 'no'"),
-        ({"excluded_sym_names": "fc"}, "excluded_sym_names is 'fc'; expected a list"),
-        ({"ctx": [mx.cpu()]}, "expected one context"),
-    ],
-)
-def test_wrong_uses(more, message):
-    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
-    args = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros(2)}
-    with pytest.raises(ValueError, match=message):
-        quantization.quantize_model(sym, args, {}, **more)
-
-
-def test_layer_without_range():
-    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
-    args = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros(2)}
-    qsym, qargs, qaux, collector = quantization.quantize_graph(sym, args, {}, calib_mode="naive")
-    with pytest.raises(ValueError, match="no range came for data"):
-        quantization.calib_graph(qsym, qargs, qaux, collector, calib_mode="naive")
-
-
 def uneven(filters):
     """Weights whose filters are of very different sizes, one of them empty."""
     random = np.random.RandomState(5)
@@ -340,51 +290,6 @@ def test_rows_of_numbers_with_a_range_each():
     np.testing.assert_allclose(again, x.asnumpy(), atol=0.01)
     with pytest.raises(mx.MXNetError, match="min_range"):
         mx.nd.contrib.dequantize(whole, mx.nd.ones(2), mx.nd.ones(2)).asnumpy()
-
-
-def test_report_says_how_layers_run(trained):
-    net, x, _ = trained
-    report = quantization.QuantizationReport()
-    quantization.quantize_net_v2(
-        net, "auto", calib_mode="naive", calib_data=[x], quantize_granularity="channel-wise", report=report
-    )
-    runs = {layer.runs for layer in report.layers}
-    assert runs <= {"int8", "float32"} and len(runs) == 1, report
-    if runs == {"float32"}:
-        assert all(layer.why for layer in report.layers)
-    products = [layer for layer in report.layers if layer.weight_decibels is not None]
-    assert len(products) == 5 and all(layer.weight_decibels > 35 for layer in products)
-    assert "weight dB" in str(report)
-
-
-def test_report_without_calibration_and_of_what_runs_alone():
-    x = mx.nd.ones((2, 3, 4))
-    sym = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, flatten=False, name="fc")
-    args = {"fc_weight": mx.nd.ones((2, 4)), "fc_bias": mx.nd.zeros(2)}
-    report = quantization.QuantizationReport()
-    quantization.quantize_model(sym, args, {}, calib_mode="none", report=report)
-    assert report.layers[0].runs is None
-    report = quantization.QuantizationReport()
-    quantization.quantize_model(sym, args, {}, calib_mode="naive", calib_data=[x], report=report)
-    (layer,) = report.layers
-    if layer.runs != "float32":  # with VNNI
-        assert layer.runs == "int8, alone" and "flatten=False" in layer.why
-
-
-def test_command(trained, tmp_path, capsys):
-    net, x, expected = trained
-    sym, args, aux = parts_of(net)
-    mx.model.save_checkpoint(str(tmp_path / "net"), 0, sym, args, aux)
-    np.save(tmp_path / "x.npy", x.asnumpy())
-    command = ["quantize", str(tmp_path / "net"), str(tmp_path / "net8")]
-    more = ["--data", str(tmp_path / "x.npy"), "--mode", "naive", "--svg", str(tmp_path / "a.svg")]
-    more += ["--granularity", "channel-wise"]
-    assert loomix_main([*command, *more]) == 0
-    assert "error dB" in capsys.readouterr().out and (tmp_path / "a.svg").read_text().startswith("<svg")
-    sym, args, aux = mx.model.load_checkpoint(str(tmp_path / "net8"), 0)
-    ours = sym.bind(mx.cpu(), {**args, "data": x}, aux_states=aux, grad_req="null").forward()[0]
-    assert lost(ours.asnumpy(), expected) < 0.06
-    assert loomix_main(["quantize", str(tmp_path / "none"), str(tmp_path / "net8"), "--mode", "none"]) == 1
 
 
 @pytest.mark.parametrize("kind, most", [("int8", 127), ("uint8", 255)])

@@ -55,7 +55,11 @@ def main(command: str, arguments: Sequence[str]) -> int:
             if options.data is None:
                 parser.error(f"--mode {options.mode} needs --data")
             values = np.load(options.data)
-            data = NDArrayIter({options.input: values}, batch_size=min(options.batch, max(len(values), 1)))
+            if not isinstance(values, np.ndarray) or values.ndim == 0 or len(values) == 0:
+                raise ValueError(
+                    f"{options.data} is no array of examples: np.save('x.npy', array) writes one."
+                )
+            data = NDArrayIter({options.input: values}, batch_size=min(options.batch, len(values)))
         symbol, weights, states = load_checkpoint(options.source, options.epoch)
         made = quantize_model(
             symbol, weights, states,

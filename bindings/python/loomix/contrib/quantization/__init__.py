@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from .ranges import (
     make_collector,
     ranges_of,
     reach_of,
+    read_by,
 )
 from .report import LayerReport, QuantizationReport, decibels, louder
 from .weights import quantize_net_weights, quantize_weights
@@ -77,6 +79,10 @@ def _rounded(
 ) -> Rounded:
     names = _names("excluded_sym_names", names)
     operators = _names("excluded_op_names", operators)
+    known = {node.name for node in sym.get_internals()} if names else set()
+    for name in names:
+        if name not in known:
+            warnings.warn(f"[quantization] there is no layer {name} to exclude.", stacklevel=4)
     folded = Folded(
         sym, args, aux, names if "BatchNorm" not in operators else [n.name for n in sym.get_internals()]
     )
@@ -126,7 +132,7 @@ def _calibrate(
     aux: Any,
     batches: Any,
     collector: Any,
-    wanted: list[str],
+    wanted: dict[str, str],
     most: int | None,
     ctx: Context,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -140,6 +146,8 @@ def _calibrate(
     shapes: dict[str, Any] = {}
     executors: dict[Any, Any] = {}
     done, bar = 0, WorkBar("calibration", most, "examples")
+    if most is not None and most < 1:
+        raise ValueError(f"[quantization] num_calib_examples is {most}; expected at least 1.")
     for given, count in batches:
         shapes = shapes or {name: value.shape for name, value in given.items()}
         feed = {name: value.as_in_context(ctx) for name, value in given.items() if name in inputs}
@@ -164,7 +172,10 @@ def _calibrate(
         if most is not None and done >= most:
             break
     if done == 0:
-        raise ValueError("[quantization] calib_data has no batch; expected at least one to find ranges with.")
+        first = read_by(next(iter(wanted)), wanted).rstrip(",")
+        raise ValueError(
+            f"[quantization] calib_data has no batch; expected at least one to find the range of {first}."
+        )
     return samples, shapes
 
 
@@ -285,18 +296,22 @@ def quantize_model(
         quantize_granularity,
     )  # fmt: skip
     qsym = rounded.symbol()
+    if not rounded.layers:
+        warnings.warn("[quantization] the network has no layer that becomes one of 8 bits.", stacklevel=2)
     ranges: dict[str, Any] = {}
     samples: dict[str, np.ndarray] = {}
     shapes: dict[str, Any] = {}
     if calib_mode not in (None, "none"):
-        collector = make_collector(calib_mode, quantized_dtype, rounded.wanted, LayerOutputCollector, logger)
+        wanted = wanted_layers(qsym)
+        collector = make_collector(calib_mode, quantized_dtype, wanted, LayerOutputCollector, logger)
         if calib_data is None:
             raise ValueError(f"[quantization] calib_data must be given for calib_mode {calib_mode!r}.")
-        batches = _Batches(calib_data, list(data_names))
-        samples, shapes = _calibrate(
-            sym, arg_params, aux_params, batches, collector, rounded.wanted, num_calib_examples, ctx
-        )
-        ranges = ranges_of(calib_mode, quantized_dtype, collector, rounded.wanted, logger)
+        if wanted:
+            batches = _Batches(calib_data, list(data_names))
+            samples, shapes = _calibrate(
+                sym, arg_params, aux_params, batches, collector, wanted, num_calib_examples, ctx
+            )
+        ranges = ranges_of(calib_mode, quantized_dtype, collector, wanted, logger)
         qsym = with_ranges(qsym, ranges)
     states = set(qsym.list_auxiliary_states())
     qargs = _quantize_params(qsym, rounded.folded.args, quantize_granularity)
@@ -382,15 +397,15 @@ def quantize_graph(
         sym, arg_params, aux_params, excluded_sym_names, excluded_op_names, quantized_dtype, quantize_mode,
         quantize_granularity,
     )  # fmt: skip
-    collector = None
+    qsym, collector = rounded.symbol(), None
     if calib_mode not in (None, "none"):
-        collector = make_collector(calib_mode, quantized_dtype, rounded.wanted, LayerOutputCollector, logger)
+        wanted = wanted_layers(qsym)
+        collector = make_collector(calib_mode, quantized_dtype, wanted, LayerOutputCollector, logger)
         if isinstance(collector, CalibrationCollector):
             for node in rounded.folded.nodes:
                 for source, _ in node.inputs[:1]:
                     if source.op == "null" and source.name in rounded.wanted:
                         collector.aliases[f"{node.name}_data"] = source.name
-    qsym = rounded.symbol()
     states = set(qsym.list_auxiliary_states())
     qaux = {name: value for name, value in aux_params.items() if name in states}
     return qsym, _quantize_params(qsym, rounded.folded.args, quantize_granularity), qaux, collector

@@ -17,6 +17,13 @@ LAYER = "__calib_layer__"  # attribute of a node: the value of the float network
 # Layers that are worth rounding for themselves; the others of `_MOVERS` follow where their input is rounded already.
 PRODUCTS = {"Convolution": "_contrib_quantized_conv", "FullyConnected": "_contrib_quantized_fully_connected"}
 _MOVERS = ("Activation", "Pooling", "Flatten", "flatten", "Concat", "concat", "elemwise_add", "Dropout")
+# Layers that have operators of 8 bits, which would not pay here.
+_LEFT = {
+    "BatchNorm": "it follows no convolution whose weights it could be part of",
+    "Embedding": "its rows are only read; quantize_weights rounds them",
+    "RNN": "quantize_weights with dynamic=True rounds it",
+    "elemwise_mul": "products of values stay in float",
+}
 
 
 class Node:
@@ -244,7 +251,7 @@ class Rounded:
             self._round(node)
             self.layers[node.name] = self.values[(node, 0)].name
             return
-        if node.op in PRODUCTS or node.op in _MOVERS or node.op == "BatchNorm":
+        if node.op in PRODUCTS or node.op in _MOVERS or node.op in _LEFT:
             self.left[node.name] = why
         copy = Node(node.op, node.name, node.attrs, [self._real(ref) for ref in node.inputs])
         copy.rest = node.rest
@@ -270,7 +277,7 @@ class Rounded:
                 )
             return None
         if node.op not in _MOVERS:
-            return "there is no such operator of 8 bits"
+            return _LEFT.get(node.op, "there is no such operator of 8 bits")
         if node.op == "Activation" and node.attrs.get("act_type") != "relu":
             return "only relu keeps whole numbers whole"
         if node.op == "Pooling" and node.attrs.get("pool_type", "max") not in ("max", "avg"):
@@ -327,10 +334,14 @@ class Rounded:
         return self._variables.setdefault(name, Node("null", name, attrs))
 
 
-def wanted_layers(symbol: Symbol) -> list[str]:
-    """The values whose ranges a rounded graph wants."""
-    found = [node.attrs[LAYER] for node in nodes_of(symbol)[0] if LAYER in node.attrs]
-    return list(dict.fromkeys(found))
+def wanted_layers(symbol: Symbol) -> dict[str, str]:
+    """The values whose ranges a rounded graph wants, and the first layer that reads each."""
+    found: dict[str, str] = {}
+    for node in nodes_of(symbol)[0]:
+        for source, _ in node.inputs:
+            if LAYER in source.attrs:
+                found.setdefault(source.attrs[LAYER], node.name.removeprefix("quantized_"))
+    return found
 
 
 def with_ranges(symbol: Symbol, ranges: dict[str, tuple[float, float]]) -> Symbol:

@@ -13,6 +13,11 @@ from ... import ndarray as nd
 from ...ndarray import NDArray
 
 
+def read_by(name: str, readers: dict[str, str]) -> str:
+    """A value, and the layer that reads it, as errors name them."""
+    return f"{name}, which {readers[name]} reads," if name in readers else name
+
+
 class CalibrationCollector:
     """What collects ranges. A subclass defines :meth:`collect`, and :meth:`post_collect` or ``min_max_dict``.
 
@@ -36,6 +41,7 @@ class CalibrationCollector:
         self.include_layer: Collection[str] | None = None
         self.min_max_dict: dict[str, tuple[float, float]] = {}
         self.aliases: dict[str, str] = {}  # what a monitor calls inputs of the network
+        self.readers: dict[str, str] = {}  # by value: the layer that wants its range, for errors
 
     def collect(self, name: str, arr: NDArray) -> None:
         """Gets a value of the network.
@@ -58,15 +64,14 @@ class CalibrationCollector:
         name = self.aliases.get(name, name)
         return name if self.include_layer is None or name in self.include_layer else None
 
-
-def _numbers(name: str, arr: NDArray) -> np.ndarray:
-    values = arr.asnumpy()
-    if values.size and not np.isfinite(values).all():
-        raise ValueError(
-            f"[quantization] {name} has NaN or infinite values in a calibration batch, and so no range. "
-            "Mend the data, or exclude the layer."
-        )
-    return values
+    def _numbers(self, name: str, arr: NDArray) -> np.ndarray:
+        values = arr.asnumpy()
+        if values.size and not np.isfinite(values).all():
+            raise ValueError(
+                f"[quantization] {read_by(name, self.readers)} has NaN or infinite values in a calibration batch, "
+                "and so no range. Mend the data, or exclude the layer."
+            )
+        return values
 
 
 class _LayerOutputMinMaxCollector(CalibrationCollector):
@@ -81,7 +86,7 @@ class _LayerOutputMinMaxCollector(CalibrationCollector):
         known = self._name(name)
         if known is None or arr.size == 0:
             return
-        values = _numbers(known, arr)
+        values = self._numbers(known, arr)
         low, high = float(values.min()), float(values.max())
         if known in self.min_max_dict:
             old = self.min_max_dict[known]
@@ -162,7 +167,7 @@ class _LayerHistogramCollector(CalibrationCollector):
         known = self._name(name)
         if known is None or arr.size == 0:
             return
-        values = _numbers(known, arr)
+        values = self._numbers(known, arr)
         low, high = float(values.min()), float(values.max())
         th = max(abs(low), abs(high))
         if th == 0 and known not in self.hist_dict:
@@ -213,24 +218,32 @@ def reach_of(weight: np.ndarray, by_rows: bool) -> np.ndarray:
     return np.maximum(rows, most * 2.0**-12).astype(np.float32)
 
 
-def make_collector(mode: str, dtype: str, wanted: Any, custom: Any, logger: Any) -> Any:
-    """The collector of a mode of calibration."""
+def make_collector(mode: str, dtype: str, wanted: dict[str, str], custom: Any, logger: Any) -> Any:
+    """The collector of a mode of calibration. `wanted`: the values whose ranges are wanted, and who reads them."""
+    made: CalibrationCollector
     if mode == "entropy":
-        return _LayerHistogramCollector(include_layer=wanted, logger=logger)
-    if mode == "naive":
-        return _LayerOutputMinMaxCollector(dtype, include_layer=wanted, logger=logger)
-    if mode in ("customize", "custom"):
+        made = _LayerHistogramCollector(include_layer=list(wanted), logger=logger)
+    elif mode == "naive":
+        made = _LayerOutputMinMaxCollector(dtype, include_layer=list(wanted), logger=logger)
+    elif mode in ("customize", "custom"):
         if custom is None or not callable(getattr(custom, "collect", None)):
             raise ValueError(
                 f"[quantization] calib_mode {mode!r} needs LayerOutputCollector, an object with collect(name, arr); "
                 f"it is {custom!r}."
             )
-        custom.include_layer = wanted
+        custom.include_layer = list(wanted)
         return custom
-    raise ValueError(f"[quantization] calib_mode is {mode!r}; expected none, naive, entropy or customize.")
+    else:
+        raise ValueError(
+            f"[quantization] calib_mode is {mode!r}; expected none, naive, entropy or customize."
+        )
+    made.readers = wanted
+    return made
 
 
-def ranges_of(mode: str, dtype: str, collector: Any, wanted: Any, logger: Any = logging) -> dict[str, Any]:
+def ranges_of(
+    mode: str, dtype: str, collector: Any, wanted: dict[str, str], logger: Any = logging
+) -> dict[str, Any]:
     """The ranges that a collector found; ValueError naming the layer without one."""
     if mode == "entropy":
         found = _get_optimal_thresholds(dict(collector.hist_dict), dtype, logger=logger)
@@ -241,13 +254,13 @@ def ranges_of(mode: str, dtype: str, collector: Any, wanted: Any, logger: Any = 
     for name in wanted:
         if name not in found:
             raise ValueError(
-                f"[quantization] no range came for {name}: no calibration batch reached it, or it was all zero. "
-                "Calibrate with other data, or exclude the layer."
+                f"[quantization] no range came for {read_by(name, wanted)} since no calibration batch reached it, or "
+                "it was all zero. Calibrate with other data, or exclude the layer."
             )
         low, high = (float(end) for end in found[name])
         if not (np.isfinite(low) and np.isfinite(high) and low <= high and max(abs(low), abs(high)) > 0):
             raise ValueError(
-                f"[quantization] the range of {name} is from {low} to {high}; expected finite numbers in order, "
-                "not both 0. Calibrate with other data, or exclude the layer."
+                f"[quantization] the range of {read_by(name, wanted)} is from {low} to {high}; expected finite "
+                "numbers in order, not both 0. Calibrate with other data, or exclude the layer."
             )
     return found
