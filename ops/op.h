@@ -17,6 +17,7 @@
 #include "ops/grad_builder.h"
 #include "ops/infer.h"
 #include "ops/kernel.h"
+#include "ops/whole_role.h"
 
 namespace loomix::ops {
 
@@ -192,6 +193,7 @@ class OpDef {
   bool scatters = false;
   bool gates = false;  // the output is input 0 where input 1 is positive, else 0
   std::optional<Again> again;
+  std::function<WholeRole(const AttrsBase&)> whole_role;  // of operators of whole numbers
   bool runs_on_caller = false;  // its gradient is a function of the caller's, run on the thread of backward()
   // Of operators whose attributes name their arguments (those that users write): what holds instead of inputs, num_inputs and
   // the outputs; `inputs` has one then, as if variadic.
@@ -398,6 +400,11 @@ class OpBuilder : OpBuilderBase {
   }
   OpBuilder& blocked_ways(std::vector<BlockedForm> (*rule)(const P&, const KernelSpec&, BlockedInputs, int)) {
     return set(op_.blocked_ways, rule);
+  }
+  OpBuilder& whole_role(WholeRole (*rule)(const P&)) { return set(op_.whole_role, rule); }
+  // For one that does the same whatever its attributes.
+  OpBuilder& whole_kind(WholeRole role) {
+    return op_.whole_role = [role](const AttrsBase&) { return role; }, *this;
   }
   OpBuilder& scales() { return op_.scales = true, *this; }
   OpBuilder& gates() { return op_.gates = true, *this; }

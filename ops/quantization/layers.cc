@@ -94,7 +94,9 @@ void concat_shape(const QuantizedConcatParams& p, ShapeInfer& s) {
 
 void register_rest(OpTable& table) {
   const auto pair = [](auto op) {
-    return op.outputs({"output", "min_output", "max_output"}).zero_gradient();
+    return op.outputs({"output", "min_output", "max_output"})
+        .whole_kind(WholeRole::alone(kNoPackedForm))
+        .zero_gradient();
   };
   pair(table.add<QuantizedAddParams>("_contrib_quantized_elemwise_add",
                                      {"lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max"}))
@@ -109,6 +111,9 @@ void register_rest(OpTable& table) {
         range_types(t, 2, 1);
         const bool both = t.in(0) == DType::uint8 && t.in(1) == DType::uint8;
         t.set_out(0, !p.is_calibrated() ? DType::int32 : both ? DType::uint8 : DType::int8);
+      })
+      .whole_role([](const QuantizedAddParams& p) {
+        return WholeRole{WholeKind::add, 2, "elemwise_add", p.range()};
       })
       .input_types(0, kByteTypes)
       .input_types(1, kByteTypes);
@@ -142,6 +147,9 @@ void register_rest(OpTable& table) {
         }
         range_types(t, p.num_args, 1);
         t.set_out(0, is_signed ? DType::int8 : DType::uint8);
+      })
+      .whole_role([](const QuantizedConcatParams& p) {
+        return WholeRole{WholeKind::concat, p.num_args, "Concat"};
       });
   pair(table.add<QuantizedEmbeddingParams>("_contrib_quantized_embedding",
                                            {"data", "weight", "min_weight", "max_weight"}))
@@ -213,18 +221,34 @@ void rnn_shape(const RnnParams& p, ShapeInfer& s) {
   for (int i = 1; i < s.num_out(); ++i) s.set_out(i, state);
 }
 
+constexpr const char* kChannelsLast = "its layout has the channels last";
+
+WholeRole convolution_role(const ConvolutionParams& p) {
+  if (p.kernel.ndim() != 2) return WholeRole::alone("only convolutions of 2 axes have a packed form");
+  if (channels_last(p.layout)) return WholeRole::alone(kChannelsLast);
+  return {WholeKind::product, p.no_bias ? 2 : 3, "Convolution"};
+}
+
 }  // namespace
 
 void register_quantized_layers(OpTable& table) {
   add_product<ConvolutionParams, conv_shapes>(table, "_contrib_quantized_conv")
+      .whole_role(convolution_role)
       .doc(
           "Convolution of 8 bits, summed exactly in int32. The bias is brought to the sums' step. Weight and "
           "bias have one range, or one a filter, whose sums are brought to the largest step of all.");
   add_product<FullyConnectedParams, fully_connected_shapes>(table, "_contrib_quantized_fully_connected")
+      .whole_role([](const FullyConnectedParams& p) {
+        return WholeRole{WholeKind::product, p.no_bias ? 2 : 3, "FullyConnected"};
+      })
       .doc(
           "FullyConnected of 8 bits, summed exactly in int32. The bias is brought to the sums' step. Weight "
           "and bias have one range, or one an output, whose sums are brought to the largest step of all.");
   add_mover<PoolingParams>(table, "_contrib_quantized_pooling")
+      .whole_role([](const PoolingParams& p) {
+        return channels_last(p.layout) ? WholeRole::alone(kChannelsLast)
+                                       : WholeRole{WholeKind::pooling, 1, "Pooling"};
+      })
       .doc("Pooling of 8 bits, by maximum or average; the range stays.")
       .infer_shape([](const PoolingParams& p, ShapeInfer& s) {
         LOOMIX_CHECK(p.pool_type == PoolType::max || p.pool_type == PoolType::avg, ValueError,
@@ -233,6 +257,7 @@ void register_quantized_layers(OpTable& table) {
         if (s.in(0).ndim_known()) s.set_out(0, pooled(p, s, s.in(0)));
       });
   add_mover<QuantizedActParams>(table, "_contrib_quantized_act")
+      .whole_kind({WholeKind::relu, 1, "relu"})
       .doc("max(x, 0) of 8 bits; the range stays.")
       .infer_shape([](const QuantizedActParams& p, ShapeInfer& s) {
         LOOMIX_CHECK(p.act_type == "relu", ValueError,
@@ -243,6 +268,7 @@ void register_quantized_layers(OpTable& table) {
   add_mover<NoParams>(table, "_contrib_quantized_flatten")
       .doc("Joins all axes but the first; the range stays.")
       .infer_shape(flat_shape)
+      .whole_kind({WholeKind::flatten, 1, "Flatten"})
       .identity(0, 0);
   register_rest(table);
   table
@@ -259,6 +285,7 @@ void register_quantized_layers(OpTable& table) {
         t.set_in(0, DType::uint8);
         range_types(t, 1, 0);
       })
+      .whole_kind(WholeRole::alone(kNoPackedForm))
       .zero_gradient();
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/quantization/packed.h"
 
-#include <string_view>
-
 #include "base/error.h"
 #include "ops/linear/fully_connected.h"
 #include "ops/quantization/rules.h"
@@ -15,56 +13,6 @@ Shape packed_shape(const Shape& plain) {
 }
 Shape plain_shape(const Shape& packed) {
   return packed.ndim() == 4 ? Shape{packed[0], packed[3], packed[1], packed[2]} : packed;
-}
-
-namespace {
-
-std::optional<Range> calibrated(const CalibratedRange& p) {
-  if (!p.is_calibrated()) return {};
-  return Range{*p.min_calib_range, *p.max_calib_range};
-}
-
-WholeRole alone(const char* reason) { return {.kind = WholeKind::alone, .reason = reason}; }
-
-// What is stated of a range: int8 is symmetric.
-WholeRole rounding(WholeKind kind, const QuantizeV2Params& p) {
-  if (!p.is_calibrated()) return alone("its range is found in each run");
-  Range range = *calibrated(p);
-  const float reach = range.reach();
-  if (p.type() == DType::int8) range = {-reach, reach};
-  else if (kind == WholeKind::requantize) range = {0, reach};
-  return {kind, 1, nullptr, range};
-}
-
-WholeRole convolution(const ConvolutionParams& p) {
-  if (p.kernel.ndim() != 2) return alone("only convolutions of 2 axes have a packed form");
-  if (channels_last(p.layout)) return alone("its layout has the channels last");
-  return {WholeKind::product, p.no_bias ? 2 : 3, "Convolution"};
-}
-
-}  // namespace
-
-std::optional<WholeRole> whole_role(const OpDef& op, const AttrsBase& attrs) {
-  constexpr std::string_view kPrefix = "_contrib_";
-  if (!op.name.starts_with(kPrefix)) return {};
-  const std::string_view name = std::string_view(op.name).substr(kPrefix.size());
-  if (name == "quantize_v2") return rounding(WholeKind::quantize, attrs.as<QuantizeV2Params>());
-  if (name == "requantize") return rounding(WholeKind::requantize, attrs.as<QuantizeV2Params>());
-  if (name == "dequantize") return WholeRole{WholeKind::dequantize};
-  if (name == "quantized_conv") return convolution(attrs.as<ConvolutionParams>());
-  if (name == "quantized_fully_connected")
-    return WholeRole{WholeKind::product, attrs.as<FullyConnectedParams>().no_bias ? 2 : 3, "FullyConnected"};
-  if (name == "quantized_pooling")
-    return channels_last(attrs.as<PoolingParams>().layout) ? alone("its layout has the channels last")
-                                                           : WholeRole{WholeKind::pooling, 1, "Pooling"};
-  if (name == "quantized_act") return WholeRole{WholeKind::relu, 1, "relu"};
-  if (name == "quantized_flatten") return WholeRole{WholeKind::flatten, 1, "Flatten"};
-  if (name == "quantized_concat")
-    return WholeRole{WholeKind::concat, attrs.as<QuantizedConcatParams>().num_args, "Concat"};
-  if (name == "quantized_elemwise_add")
-    return WholeRole{WholeKind::add, 2, "elemwise_add", calibrated(attrs.as<QuantizedAddParams>())};
-  if (name == "quantize" || name.starts_with("quantized_")) return alone("this operator has no packed form");
-  return {};
 }
 
 namespace {

@@ -15,30 +15,6 @@
 // arrays lie as they are. The pass `pack_whole` makes these operators; users never see them.
 namespace loomix::ops {
 
-// What that pass knows of an operator of whole numbers.
-enum class WholeKind : uint8_t {
-  quantize,
-  requantize,
-  dequantize,
-  product,
-  pooling,
-  relu,
-  flatten,
-  concat,
-  add,
-  alone  // runs as it is
-};
-struct WholeRole {
-  WholeKind kind;
-  int arrays = 1;  // inputs before the ranges
-  const char* real =
-      nullptr;  // the operator that does the same on real numbers, unless there is nothing to do
-  std::optional<Range> range = {};  // that is calibrated
-  const char* reason = nullptr;     // why it runs alone
-};
-// None: the operator is not of whole numbers.
-std::optional<WholeRole> whole_role(const OpDef& op, const AttrsBase& attrs);
-
 Shape packed_shape(const Shape& plain);
 Shape plain_shape(const Shape& packed);
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "ops/kernel.h"
 #include "ops/norm/batch_norm.h"
+#include "ops/whole_role.h"
 
 // Whole numbers of 8 and 32 bits that stand for real ones. A range (two arrays of one number each) goes with each array; the
 // larger magnitude of its ends is what the type's largest number stands for, and 0 is 0.
@@ -21,6 +22,9 @@ struct CalibratedRange {
   std::optional<float> max_calib_range;
 
   bool is_calibrated() const { return min_calib_range && max_calib_range; }
+  std::optional<Range> range() const {
+    return is_calibrated() ? std::optional(Range{*min_calib_range, *max_calib_range}) : std::nullopt;
+  }
   template <class P>
   static void list_range(FieldList<P>& f) {
     f("min_calib_range", &P::min_calib_range, "Least value that occurs; found in each run without it.");
@@ -123,17 +127,6 @@ struct QuantizedEmbeddingParams {
                  DType::int8, DType::uint8});
     f("sparse_grad", &P::sparse_grad, "Has no effect: there is no gradient.");
   }
-};
-
-// The real number that one step of the type stands for.
-constexpr double largest_of(DType dtype) {
-  return dtype == DType::int8 ? 127.0 : dtype == DType::uint8 ? 255.0 : 2147483647.0;
-}
-
-struct Range {
-  float low = 0, high = 0;
-  constexpr float reach() const { return std::max(low < 0 ? -low : low, high < 0 ? -high : high); }
-  constexpr double step(DType dtype) const { return reach() / largest_of(dtype); }
 };
 
 // ValueError unless both ends are numbers, in order.

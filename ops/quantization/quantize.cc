@@ -21,6 +21,16 @@ void same_rows(ShapeInfer& s) {
   for (int i = 1; i < s.num_out(); ++i) s.set_out(i, s.in(1));
 }
 
+// What is stated of a range: int8 is symmetric.
+WholeRole rounding(WholeKind kind, const QuantizeV2Params& p) {
+  std::optional<Range> range = p.range();
+  if (!range) return WholeRole::alone("its range is found in each run");
+  const float reach = range->reach();
+  if (p.type() == DType::int8) range = {-reach, reach};
+  else if (kind == WholeKind::requantize) range = {0, reach};
+  return {.kind = kind, .range = range};
+}
+
 }  // namespace
 
 void range_shapes(ShapeInfer& s, int in, int out) {
@@ -54,6 +64,7 @@ void register_quantize(OpTable& table) {
         range_types(t, 0, 1);
         t.set_out(0, p.out_type);
       })
+      .whole_kind(WholeRole::alone(kNoPackedForm))
       .zero_gradient();
   table.add<QuantizeV2Params>("_contrib_quantize_v2", {"data"})
       .doc(
@@ -68,6 +79,7 @@ void register_quantize(OpTable& table) {
         range_types(t, 1, 1);
       })
       .input_types(0, {DType::float32, DType::int8, DType::uint8})
+      .whole_role([](const QuantizeV2Params& p) { return rounding(WholeKind::quantize, p); })
       .zero_gradient();
   table.add<QuantizeAsymParams>("_contrib_quantize_asym", {"data"})
       .doc("Turns real numbers x into uint8: x * scale + shift, so that the range fills all 256 numbers.")
@@ -89,6 +101,7 @@ void register_quantize(OpTable& table) {
         range_types(t, 1, 0);
       })
       .input_types(0, {DType::int8, DType::uint8, DType::int32})
+      .whole_kind({WholeKind::dequantize})
       .zero_gradient();
   table.add<QuantizeV2Params>("_contrib_requantize", {"data", "min_range", "max_range"})
       .doc("Turns int32 into 8 bits. The new range is calibrated, or found in the data.")
@@ -99,6 +112,7 @@ void register_quantize(OpTable& table) {
         range_types(t, 1, 1);
         t.set_out(0, p.type());
       })
+      .whole_role([](const QuantizeV2Params& p) { return rounding(WholeKind::requantize, p); })
       .zero_gradient();
   table.add<EntropyParams>("_contrib_calibrate_entropy", {"hist", "hist_edges"})
       .doc(

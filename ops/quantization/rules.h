@@ -5,6 +5,8 @@
 
 namespace loomix::ops {
 
+inline constexpr const char* kNoPackedForm = "this operator has no packed form";
+
 // Inputs from `in` on, and outputs from `out` on, are ranges: one float32 each.
 void range_shapes(ShapeInfer& s, int in, int out);
 // The two inputs from `low` on are a range of all rows of an array, as it is without other knowledge, or one for each.

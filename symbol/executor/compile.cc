@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
+#include "ops/quantization/packed.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/bound_executor.h"
 #include "symbol/passes/defer_scatter.h"

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/tuple_text.h"
+#include "ops/quantization/packed.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 #include "symbol/passes/readers.h"
@@ -53,7 +54,7 @@ class Packer final : public WholeRewriter {
   std::optional<Real>& real_of(NodeId id) { return real_[static_cast<size_t>(id)]; }
   bool has_one_reader(NodeId id) const { return readers_[static_cast<size_t>(index_(id, 0))] == 1; }
 
-  WholeKind kind_of(NodeId id) const { return ops::whole_role(*graph_[id].op, *graph_[id].attrs)->kind; }
+  WholeKind kind_of(NodeId id) const { return whole_role(graph_[id])->kind; }
 
   template <class P>
   ValueRef add(const char* op, P params, std::span<const ValueRef> inputs, NodeId like = -1) {

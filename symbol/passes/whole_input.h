@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ops/quantization/packed.h"
+#include "ops/op.h"
 #include "symbol/graph.h"
 
 namespace loomix {
 
+// None: the node is not of whole numbers.
+inline std::optional<ops::WholeRole> whole_role(const Node& node) {
+  if (!node.op || !node.op->whole_role) return {};
+  return node.op->whole_role(*node.attrs);
+}
+
 // Whether there is an operator of 8 bits.
 inline bool has_whole_layers(const Graph& graph) {
   for (NodeId id = 0; id < graph.size(); ++id)
-    if (graph[id].op && ops::whole_role(*graph[id].op, *graph[id].attrs)) return true;
+    if (graph[id].op && graph[id].op->whole_role) return true;
   return false;
 }
 

@@ -31,7 +31,7 @@ class WholeRewriter {
   Graph run(const WholeNote& taken, std::vector<WholeNote>* notes) {
     for (NodeId id = 0; id < graph_.size(); ++id) {
       const Node& node = graph_[id];
-      const auto role = node.op ? ops::whole_role(*node.op, *node.attrs) : std::nullopt;
+      const auto role = whole_role(node);
       if (!role) {
         if (!take_other(id)) copy(id);
         continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/elemwise/elemwise.h"
+#include "ops/quantization/quantization.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 #include "symbol/passes/whole_rewriter.h"
@@ -44,8 +45,7 @@ class Widener final : public WholeRewriter {
     for (NodeId reader = id + 1; reader < graph_.size(); ++reader) {
       const auto inputs = graph_.inputs(reader);
       if (std::ranges::find(inputs, ValueRef{id, 0}) == inputs.end()) continue;
-      const auto role =
-          graph_[reader].op ? ops::whole_role(*graph_[reader].op, *graph_[reader].attrs) : std::nullopt;
+      const auto role = whole_role(graph_[reader]);
       if (!role || role->kind != WholeKind::add) return false;
     }
     return true;
