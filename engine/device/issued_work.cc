@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/device/issued_work.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
@@ -28,21 +30,19 @@ void IssuedWork::add(TokenRef token, const char* name) {
 std::string IssuedWork::suspects(Device device) const {
   const std::lock_guard lock(mutex_);
   const CompletionToken* first = nullptr;
-  std::string names;  // of what one event stood for
-  bool several = false;
+  std::vector<std::string> names;  // of what one event stood for
   for (const Item& item : issued_) {
     const CompletionToken& token = *item.token;
     if (token.queue().device() != device || !failed(token)) continue;
-    if (first == nullptr) {
-      first = &token;
-      names = item.name;
-    } else if (token.error() == first->error() && names.find(item.name) == std::string::npos) {
-      names += ", " + item.name;
-      several = true;
-    }
+    if (first == nullptr) first = &token;
+    if (token.error() == first->error() && std::ranges::find(names, item.name) == names.end())
+      names.push_back(item.name);
   }
   if (first == nullptr) return {};
-  return "the first work to fail on " + device.to_string() + " was " + (several ? "one of " : "") + names;
+  std::string text = "the first work to fail on " + device.to_string() + " was ";
+  if (names.size() > 1) text += "one of ";
+  for (const std::string& name : names) text += (&name == &names.front() ? "" : ", ") + name;
+  return text;
 }
 
 std::exception_ptr IssuedWork::with_suspects(std::exception_ptr error, Device device) const {
