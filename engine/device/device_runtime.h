@@ -104,6 +104,8 @@ void* load_module_symbol(const char* name, const char* symbol, const char* hint)
 // How many GPUs there are; 0 without the CUDA module.
 int count_gpus() noexcept;
 bool has_cuda_module() noexcept;
+// Whether this process has opened a GPU.
+bool gpus_in_use() noexcept;
 
 // What the CUDA module exports as `loomix_cuda_devices`.
 struct DeviceModule {

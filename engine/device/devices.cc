@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -15,6 +16,8 @@
 
 namespace loomix::engine {
 namespace {
+
+std::atomic<bool> gpu_opened{false};
 
 const DeviceModule& cuda_module(Device device) {
   static const DeviceModule& module = [&]() -> const DeviceModule& {
@@ -117,6 +120,8 @@ bool has_cuda_module() noexcept {
   }
 }
 
+bool gpus_in_use() noexcept { return gpu_opened.load(std::memory_order_relaxed); }
+
 std::unique_ptr<DeviceRuntime> make_cpu_runtime(const EngineOptions& options) {
   return std::make_unique<CpuRuntime>(options);
 }
@@ -166,6 +171,7 @@ DeviceRuntime& Devices::get(Device device) {
     LOOMIX_CHECK(device.id >= 0 && device.id < count, DeviceError,
                  "[engine] there is no {}; CUDA sees {} device(s).", device.to_string(), count);
     runtime = module.open(device, options_);
+    gpu_opened.store(true, std::memory_order_relaxed);
   }
   for (MemoryPool* const pool : runtime->pools()) pool->set_reclaimer(reclaimer_);
   return *runtime;

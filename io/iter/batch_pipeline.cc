@@ -306,8 +306,9 @@ void BatchPipeline::push_batch() {
   };
   auto batch = std::make_shared<Batch>();
   batch->records = engine.new_var();
-  batch->data = NDArray(engine, with_batch(options.data_shape), options.dtype, Device::cpu());
-  batch->label = NDArray(engine, with_batch(options.label_shape), DType::float32, Device::cpu());
+  const Device device = batch_device(options.target);
+  batch->data = NDArray(engine, with_batch(options.data_shape), options.dtype, device);
+  batch->label = NDArray(engine, with_batch(options.label_shape), DType::float32, device);
   const engine::Tag read_tags[] = {{shared_->reader.get(), engine::Access::use},
                                    {batch->records.get(), engine::Access::write}};
   engine.push(task(engine::Lane::io, [](const void*) { return "read records"; }), read_tags,

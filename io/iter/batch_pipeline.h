@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "io/image/random.h"
+#include "io/iter/batch_device.h"
 #include "io/iter/record_stream.h"
 #include "ndarray/ndarray.h"
 
@@ -42,6 +43,7 @@ struct PipelineOptions {
   Shape data_shape = {};   // of one sample
   Shape label_shape = {};  // of one sample; () is a number
   DType dtype = DType::float32;
+  BatchTarget target = {};
   bool skip_damaged = false;  // leaves samples out that cannot be made, and counts them
 };
 

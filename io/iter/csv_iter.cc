@@ -109,7 +109,7 @@ void CsvParams::fields(FieldList<CsvParams>& f) {
     "keeps "
     "samples of the batch before.");
   f("prefetch_buffer", &P::prefetch_buffer, "Has no effect: all is in memory.");
-  f("ctx", &P::ctx, "Has no effect.").options({"cpu", "gpu"});
+  f("ctx", &P::ctx, kAboutCtx).options({"cpu", "gpu"});
   f("dtype", &P::dtype, "Type of the batches; float32 by default.")
       .dtypes({DType::float32, DType::int32, DType::int64});
 }
@@ -136,6 +136,7 @@ std::unique_ptr<MemoryIter> make_csv_iter(engine::Engine& engine, const CsvParam
   options.data_shape = params.data_shape;
   options.label_shape = params.label_shape == Shape{1} ? Shape() : params.label_shape;
   options.dtype = dtype;
+  options.target.ctx = params.ctx;
   std::vector<int64_t> order(static_cast<size_t>(data->rows));
   std::iota(order.begin(), order.end(), 0);
   auto read = [=](int64_t sample, std::byte* to_data, std::byte* to_label) {

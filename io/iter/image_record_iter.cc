@@ -142,6 +142,7 @@ PipelineOptions pipeline_options(const RecordFileParams& params, const char* who
   options.round_batch = params.round_batch;
   options.prefetch = params.prefetch_buffer;
   options.threads = params.preprocess_threads;
+  options.target.ctx = params.ctx;
   options.seed = uint64_t(uint32_t(params.seed));
   options.data_shape = shape;
   options.label_shape = label_shape;
@@ -156,6 +157,7 @@ std::unique_ptr<BatchPipeline> make_image_record_iter(engine::Engine& engine,
                                                       const ImageRecordParams& params) {
   const Shape label_shape = params.label_width == 1 ? Shape() : Shape({params.label_width});
   PipelineOptions options = pipeline_options(params, "ImageRecordIter", label_shape);
+  options.target.device_id = params.device_id;
   if (params.seed_aug) options.seed = uint64_t(uint32_t(*params.seed_aug));
   auto common = std::make_shared<Common>();
   common->params = params;

@@ -6,6 +6,7 @@
 
 #include "base/params.h"
 #include "io/image/augment.h"
+#include "io/iter/batch_device.h"
 
 namespace loomix::io {
 
@@ -55,7 +56,7 @@ struct RecordFileParams {
     f("round_batch", &P::round_batch,
       "Whether the last batch is filled up from the beginning, where the next pass then goes on.");
     f("prefetch_buffer", &P::prefetch_buffer, "How many batches are prepared ahead.").at_least(1);
-    f("ctx", &P::ctx, "Has no effect.").options({"cpu", "gpu"});
+    f("ctx", &P::ctx, kAboutCtx).options({"cpu", "gpu"});
     f("dtype", &P::dtype, "Type of the images' values; float32 by default.");
     f("on_damage", &P::on_damage,
       "What becomes of damaged records and images: an error, or they are left out and counted.")
@@ -100,7 +101,9 @@ struct ImageRecordParams : RecordFileParams, AugmentParams, NormalizeParams {
     RecordFileParams::add_fields(f);
     f("aug_seq", &P::aug_seq, "The augmentation; there is one.").options({"aug_default"});
     f("label_width", &P::label_width, "Labels of an image.").at_least(1);
-    f("device_id", &P::device_id, "Has no effect.");
+    f("device_id", &P::device_id,
+      "Number of the `cpu_pinned` that batches lie in; -1: they lie in plain memory.")
+        .at_least(-1);
     f("seed_aug", &P::seed_aug, "Seed of the augmentation; `seed` by default.");
     AugmentParams::add_fields(f);
     f("mirror", &P::mirror, "Whether all images are mirrored.");

@@ -50,8 +50,9 @@ bool MemoryIter::next() {
     read_(sample, data.data() + place * data_bytes, label.data() + place * label_bytes);
     index_[i] = static_cast<uint64_t>(sample);
   }
-  data_ = NDArray(engine_, data_shape, options_.dtype, Device::cpu());
-  label_ = NDArray(engine_, label_shape, options_.dtype, Device::cpu());
+  const Device device = batch_device(options_.target);
+  data_ = NDArray(engine_, data_shape, options_.dtype, device);
+  label_ = NDArray(engine_, label_shape, options_.dtype, device);
   data_.copy_from_host(data.data(), data_.bytes());
   label_.copy_from_host(label.data(), label_.bytes());
   return true;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "io/iter/batch_device.h"
 #include "ndarray/ndarray.h"
 
 namespace loomix::io {
@@ -24,6 +25,7 @@ struct MemoryIterOptions {
   Shape data_shape = {};   // of one sample
   Shape label_shape = {};  // of one sample; () is a number
   DType dtype = DType::float32;
+  BatchTarget target = {};
 };
 
 // Batches of samples that are in memory as a whole. One thread at a time.

@@ -75,7 +75,7 @@ void MnistParams::fields(FieldList<MnistParams>& f) {
   f("num_parts", &P::num_parts, "Cuts the data into so many parts.").at_least(1);
   f("part_index", &P::part_index, "The part to read.").at_least(0);
   f("prefetch_buffer", &P::prefetch_buffer, "Has no effect: all is in memory.");
-  f("ctx", &P::ctx, "Has no effect.").options({"cpu", "gpu"});
+  f("ctx", &P::ctx, kAboutCtx).options({"cpu", "gpu"});
   f("dtype", &P::dtype, "Type of the batches; float32 by default.");
 }
 
@@ -88,6 +88,7 @@ std::unique_ptr<MemoryIter> make_mnist_iter(engine::Engine& engine, const MnistP
   MemoryIterOptions options;
   options.batch_size = params.batch_size;
   options.dtype = params.dtype.value_or(DType::float32);
+  options.target.ctx = params.ctx;
   options.data_shape = params.flat ? Shape{pixels} : Shape{1, rows, columns};
   auto read = [=, dtype = options.dtype](int64_t sample, std::byte* data, std::byte* label) {
     const uint8_t* const bytes = images->bytes.data() + sample * pixels;

@@ -3,6 +3,8 @@
 
 import ctypes
 import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import loomix as mx
@@ -296,3 +298,50 @@ def test_batches_of_a_pinning_loader_come_from_page_locked_memory(workers):
 
     assert counted(lambda: load(True)).pinned == 4
     assert counted(lambda: load(False)).pinned == 0
+
+
+@needs_standin
+@pytest.mark.parametrize(("ctx", "device_id", "pinned"), [("gpu", 0, 6), ("cpu", 0, 0), ("gpu", -1, 4)])
+def test_batches_of_iterators_come_from_page_locked_memory(tmp_path, ctx, device_id, pinned):
+    mx.nd.ones((1,), ctx=GPU).wait_to_read()
+    values = np.arange(1200, dtype="float32").reshape(40, 30)
+    np.savetxt(tmp_path / "data.csv", values, delimiter=",")
+    rows = mx.io.CSVIter(data_csv=str(tmp_path / "data.csv"), data_shape=(30,), batch_size=10, ctx=ctx)
+    records = mx.recordio.MXRecordIO(str(tmp_path / "images.rec"), "w")
+    for i in range(8):
+        image = np.full((4, 4, 3), 20 * i, "uint8")
+        records.write(mx.recordio.pack_img(mx.recordio.IRHeader(0, i, i, 0), image, img_fmt=".png"))
+    records.close()
+    images = mx.io.ImageRecordIter(
+        path_imgrec=str(tmp_path / "images.rec"),
+        data_shape=(3, 4, 4),
+        batch_size=4,
+        ctx=ctx,
+        device_id=device_id,
+    )
+
+    def load(iterator):
+        for batch in iterator:
+            assert batch.data[0].context.device_type == batch.label[0].context.device_type
+            yield batch.data[0].as_in_context(GPU).asnumpy()
+
+    def load_all():
+        np.testing.assert_array_equal(np.concatenate(list(load(rows))), values)
+        means = np.concatenate([batch.mean(axis=(1, 2, 3)) for batch in load(images)])
+        np.testing.assert_allclose(means, 20 * np.arange(8), atol=0.5)
+
+    assert counted(load_all).pinned == pinned
+
+
+def test_iterators_leave_plain_memory_where_no_gpu_is_used(tmp_path):
+    program = """if True:
+        import sys
+        import loomix as mx
+        batch = next(iter(mx.io.CSVIter(data_csv=sys.argv[1], data_shape=(3,), batch_size=2)))
+        print(batch.data[0].context)
+    """
+    (tmp_path / "data.csv").write_text("1,2,3\n4,5,6\n")
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "data.csv")], capture_output=True, text=True
+    )
+    assert done.stdout == "cpu(0)\n", done.stderr

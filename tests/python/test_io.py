@@ -236,6 +236,16 @@ def test_unknown_arguments_get_a_suggestion(csv):
         )
 
 
+def test_what_batches_are_for_is_a_kind_of_device(csv):
+    def read(ctx):
+        return io.CSVIter(data_csv=str(csv / "data.csv"), data_shape=(2,), ctx=ctx)
+
+    for ctx in ("cpu", "gpu", mx.gpu(0), None):
+        assert next(read(ctx)).data[0].context == mx.cpu()
+    with pytest.raises(ValueError, match=r"\[CSVIter\] ctx is 'tpu'; expected 'cpu' or 'gpu'"):
+        read("tpu")
+
+
 def test_mnist_order_and_parts():
     def labels(**settings):
         return [v for batch in mnist(batch_size=10, **settings) for v in batch.label[0].asnumpy().tolist()]

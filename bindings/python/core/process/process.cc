@@ -142,7 +142,6 @@ py::dict features() {
   return features;
 }
 
-// Gives back to the system what the device's pools keep for reuse.
 // Bytes free and in all.
 std::pair<size_t, size_t> gpu_memory_info(int id) {
   const int count = engine::count_gpus();
@@ -154,6 +153,7 @@ std::pair<size_t, size_t> gpu_memory_info(int id) {
   return {source.left().value_or(0), source.capacity()};
 }
 
+// Gives back to the system what the device's pools keep for reuse.
 void empty_cache(int type, int id) {
   const Device device{static_cast<DeviceType>(type), static_cast<int16_t>(id)};
   for (engine::MemoryPool* pool : engine().device(device).pools()) pool->release_cached();
@@ -187,6 +187,7 @@ void add_process_functions(PyObject* module) {
   m.def("operators_without_kernel", &operators_without_kernel);
   m.def("empty_cache", &empty_cache);
   m.def("num_gpus", &engine::count_gpus);
+  m.def("gpus_in_use", &engine::gpus_in_use);
   m.def("gpu_memory_info", &gpu_memory_info);
 }
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._arguments import as_dtype, as_path, as_shape, as_whole
 from ..base import MXNetFileError, MXNetValueError, ShapeError
+from ..context import cpu, cpu_pinned
 from ..log import note
 from .base import DataBatch, DataDesc, DataIter, arguments_of, warn_of_unknown
 
@@ -29,11 +30,16 @@ class MXDataIter(DataIter):
     """Base of the iterators that read files.
 
     As MXNet's, their :meth:`getdata` and :meth:`getlabel` return one array each, and batches hold lists of one.
+    Batches for ``ctx="gpu"`` lie in page-locked memory once the program uses a GPU.
     """
 
-    def __init__(self, batch_size: int = 0) -> None:
+    def __init__(self, batch_size: int = 0, ctx: Context | str | None = None) -> None:
         super().__init__(batch_size)
         self._repeated: DataBatch | None = None
+        target = "gpu" if ctx is None else getattr(ctx, "device_type", ctx)
+        if target not in ("cpu", "gpu"):
+            raise MXNetValueError(f"[{type(self).__name__}] ctx is {ctx!r}; expected 'cpu' or 'gpu'.")
+        self._for_gpus = target == "gpu"
 
     def debug_skip_load(self) -> None:
         """From now on every batch is the next one again, and no more are read: to time the rest of a program."""
@@ -46,11 +52,12 @@ class MXDataIter(DataIter):
             raise StopIteration
         return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())
 
+    def _batch_array(self, values: Any, dtype: DTypeLike | None) -> Any:
+        from .. import _core
+        from ..ndarray import array
 
-def _batch_array(values: Any, dtype: DTypeLike | None) -> Any:
-    from ..ndarray import array
-
-    return array(values, dtype=dtype)
+        pinned = self._for_gpus and _core.gpus_in_use()
+        return array(values, cpu_pinned() if pinned else cpu(), dtype)
 
 
 def read_idx(path: str) -> Any:
@@ -117,6 +124,9 @@ class MNISTIter(MXDataIter):
         Whether the number of images is kept out of the log.
     num_parts, part_index : int
         Cuts the files into so many parts and reads the one with this number.
+    ctx : str, optional
+        ``"gpu"``, the default: batches lie in page-locked memory (``cpu_pinned``) once the program uses a GPU;
+        ``"cpu"``: never.
     dtype : dtype
         Type of the batches; float32 by default. Values are the bytes divided by 256.
     data_name, label_name : str
@@ -155,13 +165,13 @@ class MNISTIter(MXDataIter):
         num_parts: int = 1,
         part_index: int = 0,
         prefetch_buffer: int = 4,
-        ctx: Context | None = None,
+        ctx: Context | str | None = None,
         dtype: DTypeLike | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
         **unknown: Any,
     ) -> None:
-        super().__init__(as_whole("MNISTIter", "batch_size", batch_size, least=1))
+        super().__init__(as_whole("MNISTIter", "batch_size", batch_size, least=1), ctx)
         warn_of_unknown("MNISTIter", unknown, arguments_of(MNISTIter))
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1:
@@ -209,10 +219,10 @@ class MNISTIter(MXDataIter):
     def getdata(self) -> Any:
         rows = self._images[self.getindex()]
         values = np.multiply(rows, np.float32(1 / 256), dtype=np.float32)
-        return _batch_array(values.reshape(self.batch_size, *self._sample), self._dtype)
+        return self._batch_array(values.reshape(self.batch_size, *self._sample), self._dtype)
 
     def getlabel(self) -> Any:
-        return _batch_array(self._labels[self.getindex()].astype(np.float32), self._dtype)
+        return self._batch_array(self._labels[self.getindex()].astype(np.float32), self._dtype)
 
     def getpad(self) -> Any:
         return 0
@@ -263,6 +273,9 @@ class CSVIter(MXDataIter):
     round_batch : bool
         Whether the last batch is filled up from the beginning, where the next pass then goes on. Otherwise
         it keeps samples of the batch before, and ``pad`` says how many.
+    ctx : str, optional
+        ``"gpu"``, the default: batches lie in page-locked memory (``cpu_pinned``) once the program uses a GPU;
+        ``"cpu"``: never.
     dtype : dtype
         float32, int32 or int64; float32 by default.
     data_name, label_name : str
@@ -294,13 +307,13 @@ class CSVIter(MXDataIter):
         batch_size: int = 1,
         round_batch: bool = True,
         prefetch_buffer: int = 4,
-        ctx: Context | None = None,
+        ctx: Context | str | None = None,
         dtype: DTypeLike | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
         **unknown: Any,
     ) -> None:
-        super().__init__(as_whole("CSVIter", "batch_size", batch_size, least=1))
+        super().__init__(as_whole("CSVIter", "batch_size", batch_size, least=1), ctx)
         warn_of_unknown("CSVIter", unknown, arguments_of(CSVIter))
         data_shape = as_shape("CSVIter", "data_shape", data_shape)
         label_shape = as_shape("CSVIter", "label_shape", label_shape)
@@ -357,10 +370,10 @@ class CSVIter(MXDataIter):
         return self._rows.astype(np.uint64)
 
     def getdata(self) -> Any:
-        return _batch_array(self._data[self._rows], self._dtype)
+        return self._batch_array(self._data[self._rows], self._dtype)
 
     def getlabel(self) -> Any:
-        return _batch_array(self._label[self._rows].reshape(self.provide_label[0].shape), self._dtype)
+        return self._batch_array(self._label[self._rows].reshape(self.provide_label[0].shape), self._dtype)
 
     def getpad(self) -> Any:
         return self._pad
