@@ -9,6 +9,7 @@
 #include "ops/quantization/quantization.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
+#include "symbol/passes/readers.h"
 #include "symbol/passes/whole_rewriter.h"
 
 namespace loomix {
@@ -20,7 +21,9 @@ using ops::WholeRole;
 class Widener final : public WholeRewriter {
  public:
   Widener(const Graph& graph, const ops::OpTable& table, const Inference& known)
-      : WholeRewriter(graph, table, known), real_(static_cast<size_t>(graph.size())) {}
+      : WholeRewriter(graph, table, known),
+        readers_(count_readers(graph, index_)),
+        real_(static_cast<size_t>(graph.size())) {}
 
  private:
   ValueRef& real(NodeId id) { return real_[static_cast<size_t>(id)]; }
@@ -32,6 +35,16 @@ class Widener final : public WholeRewriter {
   }
   ValueRef clamped(ValueRef value, const ops::Range& range, NodeId like) {
     return add("clip", make_attrs(ops::ClipParams{range.low, range.high}), {&value, 1}, like);
+  }
+  // Data as they are, in their range. If nothing else reads a clamp, both are one: a layer takes in no second one.
+  ValueRef clamped_data(ValueRef data, const ops::Range& range, NodeId like) {
+    const ValueRef value = plain(data);
+    const Node& before = result_[value.node];
+    const auto own = before.op && before.op->clamp ? before.op->clamp(*before.attrs) : std::nullopt;
+    if (!own || !(own->low <= own->high) || readers_[static_cast<size_t>(index_[data])] > 1)
+      return clamped(value, range, like);
+    const auto within = [&](auto end) { return std::clamp(static_cast<float>(end), range.low, range.high); };
+    return clamped(result_.inputs(value.node)[0], {within(own->low), within(own->high)}, like);
   }
   // int8 parameters and the ends of their range, as real numbers.
   ValueRef held(ValueRef whole, ValueRef low, ValueRef high) {
@@ -64,7 +77,7 @@ class Widener final : public WholeRewriter {
     const auto inputs = graph_.inputs(id);
     if (role.kind == WholeKind::quantize) {
       if (dtype(inputs[0]) != DType::float32) return "its data is not float32";
-      real(id) = clamped(plain(inputs[0]), *role.range, id);
+      real(id) = clamped_data(inputs[0], *role.range, id);
       return nullptr;
     }
     std::vector<ValueRef> read;
@@ -88,7 +101,8 @@ class Widener final : public WholeRewriter {
     return nullptr;
   }
 
-  std::vector<ValueRef> real_;  // by node: its output 0 as real numbers
+  const std::vector<int> readers_;  // by value
+  std::vector<ValueRef> real_;      // by node: its output 0 as real numbers
 };
 
 }  // namespace
