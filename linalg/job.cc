@@ -56,6 +56,7 @@ void Message::push_mark() const {
   ArrayTags tags;
   tags.update(whole_);
   engine::TaskInfo info;
+  info.priority = 2;  // before any product: it is short, and another rank waits for what it marks
   info.describe.name = [](const void*) { return "mark_good"; };
   whole_.engine().push(std::move(info), tags.tags(),
                        [whole = whole_](engine::RunContext&) { mark_good(whole); });

@@ -71,7 +71,7 @@ class Multiplication {
       case Algorithm::local: return 1;
       case Algorithm::ring: return job_.size() * way_.chunks;
       case Algorithm::grid: return 2 * way_.a.block_columns();
-      case Algorithm::reduce: return 1;
+      case Algorithm::reduce: return way_.chunks;
     }
     return 1;
   }
@@ -113,6 +113,7 @@ class Multiplication {
 
   // Sends an own block, by a buffer.
   void send_own(const NDArray& block, const Message& buffer, int to, int number) {
+    const engine::PushPriority first(job_.engine(), 1);
     if (block.size() > 0) copy(block, buffer.elements(block.shape(), block.dtype()));
     buffer.push_mark();
     operation_.send(buffer, to, number);
@@ -221,35 +222,62 @@ class Multiplication {
     }
   }
 
-  // Stretches of the result: the next rank's first, the own one last. At step t a rank gets its stretch from rank me - t, which is then about
-  // ready with it; so what comes is added in this order, and two buffers are enough.
+  // Units of the result: the next rank's first, the own ones last. At step t a rank gets its units from rank me - t, which is then about ready
+  // with them. What comes is added in this order, beside the result, so that the own products wait for nothing; they are added last.
+  // They are done also whenever there is no buffer for a product that another rank waits for.
   void push_reduce() {
-    const int ranks = job_.size(), me = job_.rank();
+    const int ranks = job_.size(), me = job_.rank(), units = way_.chunks;
     const DType type = c_.matrix.dtype();
-    const auto buffers = static_cast<size_t>(job_.buffers);
-    std::vector<Message> sent, got;
-    for (size_t i = 0; i < buffers; ++i) {
-      sent.emplace_back(job_, c_.bytes_of_largest());
-      got.emplace_back(job_, c_.bytes_of_largest());
-    }
-    const NDArray& result = c_.at(me, 0);
+    std::vector<Message> sent, got, sums;
+    for (int i = 0; i < job_.buffers; ++i) got.emplace_back(job_, bytes_of_largest_unit());
+    // One more: else an own product, which is not short, would begin while a buffer is about to be free.
+    for (int i = 0; i <= job_.buffers; ++i) sent.emplace_back(job_, bytes_of_largest_unit());
+    for (int i = 0; i < units; ++i) sums.emplace_back(job_, bytes_of_largest_unit());
+    size_t turn = 0;
     for (int t = 1; t < ranks; ++t) {
       const int to = (me + t) % ranks, from = (me + ranks - t) % ranks;
-      const Message &buffer = sent[static_cast<size_t>(t) % buffers],
-                    &place = got[static_cast<size_t>(t) % buffers];
-      multiply(a_.at(to, me), b_.at(me, 0), buffer.elements(c_.shape(to, 0), type), false);
-      buffer.push_mark();
-      operation_.send(buffer, to);
-      operation_.receive(place, from);
-      if (result.size() == 0) continue;
-      const NDArray part = place.elements(result.shape(), type);
-      if (t == 1) copy(part, result);
-      else add_to(result, part);
+      for (int unit = 0; unit < units; ++unit, ++turn) {
+        const Message& buffer = sent[turn % sent.size()];
+        {
+          const engine::PushPriority first(job_.engine(), 1);
+          multiply(a_.at(to * units + unit, me), b_.at(me, 0), buffer.elements(unit_shape(to, unit), type),
+                   false);
+          buffer.push_mark();
+        }
+        operation_.send(buffer, to, unit);
+        const Message& place = t == 1 ? sums[static_cast<size_t>(unit)] : got[turn % got.size()];
+        operation_.receive(place, from, unit);
+        const Shape shape = unit_shape(me, unit);
+        if (t > 1 && shape.size() > 0)
+          add_to(sums[static_cast<size_t>(unit)].elements(shape, type), place.elements(shape, type));
+      }
     }
-    multiply(a_.at(me, me), b_.at(me, 0), result, ranks > 1);
+    for (int unit = 0; unit < units; ++unit)
+      multiply(a_.at(me * units + unit, me), b_.at(me, 0), own_unit(unit), false);
+    for (int unit = 0; unit < units; ++unit) {
+      const NDArray part = own_unit(unit);
+      if (part.size() > 0) add_to(part, sums[static_cast<size_t>(unit)].elements(part.shape(), type));
+    }
+  }
+
+  // Of the result, as the left operand's rows are cut.
+  Shape unit_shape(int rank, int unit) const {
+    const auto cut = way_.a.row_cuts().begin() + rank * way_.chunks + unit;
+    return Shape{cut[1] - cut[0], c_.matrix.columns()};
+  }
+  NDArray own_unit(int unit) const {
+    const auto own = way_.a.row_cuts().begin() + job_.rank() * way_.chunks;
+    return c_.at(job_.rank(), 0).slice(own[unit] - own[0], own[unit + 1] - own[0]);
+  }
+  int64_t bytes_of_largest_unit() const {
+    int64_t rows = 0;
+    const auto& cuts = way_.a.row_cuts();
+    for (size_t i = 0; i + 1 < cuts.size(); ++i) rows = std::max(rows, cuts[i + 1] - cuts[i]);
+    return rows * c_.matrix.columns() * size_of(c_.matrix.dtype());
   }
 
   void add_to(NDArray sum, const NDArray& part) {
+    const engine::PushPriority first(job_.engine(), 2);  // it is short, and makes room for what comes
     NDArray* const out[] = {&sum};
     const ops::Req request[] = {ops::Req::write};
     run_node(job_.runtime(), "elemwise_add", {sum, part}, {}, {.out = out, .req = request});

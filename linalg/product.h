@@ -44,7 +44,7 @@ struct ProductWay {
   bool moves_a = false;                     // ring: the left operand goes round; local: it is everywhere
   bool cuts_inner = false;                  // ring: the parts are of the contracted axis
   int p = 1, q = 1;                         // grid
-  int chunks = 1;                           // ring: pieces of a rank's part
+  int chunks = 1;                           // ring, reduce: pieces of a rank's part
   Layout a = {}, b = {}, c = {}, out = {};  // `out`: where the result goes at last
   std::string name() const;                 // "ring, b moves, cut along the contracted axis"
 

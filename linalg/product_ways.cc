@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kPanel = 512;       // of the contracted axis, in a grid, at most,
 constexpr int64_t kLeastPanel = 128;  // and at least
 constexpr int64_t kLeastPiece = 256;  // below this, kernels of products lose speed
-constexpr int kChunks = 4;       // of a rank's part in a ring, where that is enough to hide what travels,
+constexpr int kChunks =
+    4;  // of a rank's part in a ring or a reduction, where that is enough to hide what travels,
 constexpr int kMostChunks = 12;  // and where it is not
 constexpr double kHidden = 1.03;
 constexpr const char* kKept = ", of which this rank keeps a copy";
@@ -66,7 +67,7 @@ ProductWay local(const Sizes& s, bool moves_a) {
 }
 
 // Into how many pieces a rank's part is cut: as few as hide the computing behind the travelling, or the other way round. What is multiplied
-// when the last piece has come is not hidden.
+// when the last piece has come, or before the first one goes, is not hidden.
 int chunks_of(const Sizes& s, int64_t cut, double compute_s, double travel_s) {
   const auto most = std::clamp<int64_t>(cut / s.ranks / kLeastPiece, 1, kMostChunks);
   int chunks = static_cast<int>(std::min<int64_t>(most, kChunks));
@@ -145,9 +146,12 @@ ProductWay grid(const Sizes& s, int p, int q, const ProductCase& of) {
   return way;
 }
 
-ProductWay reduce(const Sizes& s) {
+ProductWay reduce(const Sizes& s, const ProductCase& of) {
   ProductWay way{.algorithm = Algorithm::reduce};
-  way.a = stretches(even_cuts(s.m, s.ranks), even_cuts(s.k, s.ranks), false);
+  const double m = static_cast<double>(s.m), n = static_cast<double>(s.n), ranks = s.ranks;
+  way.chunks = chunks_of(s, s.m, 2 * m * static_cast<double>(s.k) * n / ranks / of.links.flops,
+                         m * n * (ranks - 1) / ranks * size_of(of.dtype) / of.links.bytes_per_s);
+  way.a = stretches(unit_cuts(s.m, s.ranks, way.chunks), even_cuts(s.k, s.ranks), false);
   way.b = Layout::by_rows(s.k, s.n, s.ranks);
   way.c = way.out = Layout::by_rows(s.m, s.n, s.ranks);
   return way;
@@ -195,9 +199,9 @@ void add_costs(ProductWay& way, const ProductCase& of, TransferCache& transfers,
     }
     case Algorithm::reduce:
       during = m * n * (ranks - 1) / ranks;
-      way.steps = s.ranks - 1;
-      buffers = 2 * of.buffers * m * n / ranks;
-      alone = way.compute_s / ranks;  // the first part
+      way.steps = (s.ranks - 1) * way.chunks;
+      buffers = m * n / ranks * (1 + (2.0 * of.buffers + 1) / way.chunks);
+      alone = way.compute_s / ranks / way.chunks;  // the first part
       break;
   }
   way.travel_s = during * bytes / links.bytes_per_s + static_cast<double>(way.steps) * links.latency_s;
@@ -263,7 +267,7 @@ std::vector<ProductWay> ways_to_multiply(const ProductCase& of, TransferCache& t
     for (const bool moves_a : {false, true}) {
       for (const bool cuts_inner : {false, true}) ways.push_back(ring(s, moves_a, cuts_inner, of));
     }
-    ways.push_back(reduce(s));
+    ways.push_back(reduce(s, of));
   }
   for (int p = 1; p <= s.ranks; ++p) {
     if (s.ranks % p == 0) ways.push_back(grid(s, p, s.ranks / p, of));
