@@ -73,10 +73,13 @@ struct GatherParams : CutParams {
 
 struct SumParams : GroupParams {
   bool partial_gradient = true;
+  bool training_only = false;
   static void fields(FieldList<SumParams>& f) {
     group_field(f);
     f("partial_gradient", &SumParams::partial_gradient,
       "Whether each rank has a part of the output's gradient, to be added; else all have the same.");
+    f("training_only", &SumParams::training_only,
+      "Whether only training needs the sum; in prediction nothing is sent, and the output is the input.");
   }
 };
 
@@ -348,6 +351,10 @@ void run_reduce_scatter(const ScatterParams& p, const KernelArgs& args, Completi
 
 void run_all_reduce(const SumParams& p, const KernelArgs& args, Completion completion) {
   if (is_alone(p, args)) return completion.done();
+  if (p.training_only && !args.training) {
+    copy_whole(args);
+    return completion.done();
+  }
   const auto call = std::make_shared<Call>(p.found, args);
   p.found->group().all_reduce(call->source(), call->target(), static_cast<size_t>(call->in.size()),
                               call->in.dtype, comm::Reduction::sum,
@@ -445,6 +452,7 @@ void register_collectives(ops::OpTable& table) {
       .types(kNumericTypes)
       .one_shape()
       .inplace(0, 0)
+      .training_matters()
       .gradient(all_reduce_gradient)
       .impure();
   add<ExchangeParams>(

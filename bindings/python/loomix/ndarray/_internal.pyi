@@ -859,6 +859,7 @@ def _parallel_all_reduce(
     data: NDArray,
     group: str = "",
     partial_gradient: bool = True,
+    training_only: bool = False,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

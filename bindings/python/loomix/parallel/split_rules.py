@@ -410,7 +410,8 @@ def _norm_of_all(node: Node, cut: int, gamma: list[int], states: list[list[int]]
         node.note(
             "_parallel_all_reduce", (shape[1],), exact, {"partial_gradient": True}, node.has_gradient(0)
         )
-        return node.emit("_parallel_all_reduce", name, [own], group=node.group, partial_gradient=True)
+        more = {"partial_gradient": True, "training_only": True}  # predictions take the moving statistics
+        return node.emit("_parallel_all_reduce", name, [own], group=node.group, **more)
 
     def as_row(name: str, values: list[int]) -> list[int]:
         return node.emit("Reshape", name, [values], shape=row)

@@ -847,6 +847,7 @@ def _parallel_all_reduce(
     data: Symbol | None = None,
     group: str = "",
     partial_gradient: bool = True,
+    training_only: bool = False,
     name: str | None = None,
     attr: dict[str, str] | None = None,
     **attrs: Any,
