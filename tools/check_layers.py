@@ -64,7 +64,7 @@ LAYERS = [
     "array_api numpy numpy_extension",
     "_explanation_svg _explanation_text _multiply_adds executor explanation operator symbol symbol_doc visualization",
     "image io recordio",
-    "callback initializer kvstore kvstore_dist kvstore_server lr_scheduler metric model monitor optimizer "
+    "_parts callback initializer kvstore kvstore_dist kvstore_server lr_scheduler metric model monitor optimizer "
     "parallel",
     "executor_manager feed_forward module predictor rnn",
     "gluon",

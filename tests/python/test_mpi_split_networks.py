@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole networks that are split over ranks, beside one process; and one that is larger than a rank's memory."""
 
+import filecmp
 import json
 import pathlib
 
@@ -132,3 +133,125 @@ def test_a_file_of_a_parameter_larger_than_a_ranks_memory(tmp_path):
     done = run(FILE.replace("FOLDER", repr(str(tmp_path))), "-n", "4")
     assert done.returncode == 0 and done.stdout.count("good") == 4, done.stdout + done.stderr[-3000:]
     assert done.stdout.count("too large") == 4
+
+
+# A weight of 12 MiB, of which each of four ranks has 3, as of its gradient and momentum.
+IN_PARTS = """
+import gc, os
+os.environ["LOOMIX_MAX_MEMORY_BYTES"] = str(BOUND)
+import loomix as mx
+from loomix import parallel
+from loomix.gluon import nn
+size, mesh = parallel.size(), parallel.Mesh(model=parallel.size())
+path = FOLDER + f"/{size}-"
+if size > 1:
+    try:
+        mx.nd.zeros((2048, 1536)).wait_to_read()
+    except MemoryError:
+        print("too large")
+
+def train(kind, init):
+    mx.random.seed(1)
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(2048, in_units=1536, prefix="fc_"))
+    if size > 1:
+        parallel.shard(net, mesh, {"fc": getattr(parallel, kind)("model")})
+    net.initialize(init)
+    print(kind, "goes on with", mx.nd.random.uniform(shape=2).asnumpy())  # where one process would
+    settings = {"learning_rate": 0.5, "momentum": 0.9}
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", settings, kvstore=parallel.store(mesh))
+    for param in net.collect_params().values():
+        param.grad()[:] = param.data()
+    trainer.step(1)
+    net.save_parameters(path + kind + ".params")
+    trainer.save_states(path + kind + ".states")
+    net.collect_params().save(path + kind + "_names.params")
+    values = lambda: [net[0].weight.data().asnumpy(), *(one.asnumpy() for one in trainer._updaters[0].states.values())]
+    before = values()
+    assert any(one.shape == net[0].weight.data().shape and abs(one).max() > 0 for one in before[1:])
+    net[0].weight.data()[:] = 0
+    trainer._updaters[0].states.clear()
+    net.load_parameters(path + kind + ".params")
+    trainer.load_states(path + kind + ".states")
+    assert all((one == other).all() for one, other in zip(values(), before))
+
+for kind, init in (("columns", mx.init.Xavier()), ("rows", mx.init.Normal(0.1))):
+    train(kind, init)
+    gc.collect()  # networks are cycles
+
+mx.random.seed(2)
+with mx.AttrScope(ctx_group="fc"):
+    out = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2048, name="fc")
+groups = {"fc": parallel.split(mesh, "model", examples=False)} if size > 1 else None
+module = mx.mod.Module(out, group2ctxs=groups, label_names=None)
+module.bind([("data", (2, 1536))], for_training=False)
+module.init_params(mx.init.Mixed([".*bias", ".*"], [mx.init.One(), mx.init.Uniform(0.3)]))
+module.save_checkpoint(path + "module", 1)
+print("good")
+"""
+
+
+def test_no_rank_has_a_whole_parameter_to_initialise_save_or_load(tmp_path):
+    program = IN_PARTS.replace("FOLDER", repr(str(tmp_path)))
+    alone = run(program.replace("BOUND", "0"), "-n", "1")
+    assert alone.returncode == 0 and "good" in alone.stdout, alone.stdout + alone.stderr[-3000:]
+    done = run(program.replace("BOUND", str(23 << 19)), "-n", "4")  # 11.5 MiB
+    assert done.returncode == 0 and done.stdout.count("good") == 4, done.stdout + done.stderr[-3000:]
+    assert done.stdout.count("too large") == 4
+    drawn = [line for line in alone.stdout.splitlines() if "goes on with" in line]
+    assert len(drawn) == 2 and all(done.stdout.count(line) == 4 for line in drawn)
+    names = [path.name for path in tmp_path.glob("1-*.[ps][at]*") if path.suffix in (".params", ".states")]
+    assert len(names) == 7
+    for name in names:  # as one process writes them, byte for byte
+        assert filecmp.cmp(tmp_path / name, tmp_path / name.replace("1-", "4-", 1), shallow=False), name
+
+
+# Initializers that are called with parts, types and cuts, beside the same ones of the whole; and what needs a whole.
+PARTS = """
+import loomix as mx, numpy as np
+from loomix import parallel
+from loomix.initializer import InitDesc, fills_parts
+from loomix.parallel.splits import Cut
+mesh = parallel.Mesh(model=parallel.size())
+class Mine(mx.init.Initializer):
+    def _init_weight(self, name, arr):
+        arr[:] = np.arange(arr.size).reshape(arr.shape)
+values = mx.nd.random.uniform(shape=(7, 5, 3))
+inits = [
+    mx.init.Uniform(0.3), mx.init.Normal(0.1), mx.init.Xavier(), mx.init.Xavier("gaussian", "in", 2),
+    mx.init.MSRAPrelu(), mx.init.Zero(), mx.init.One(), mx.init.Constant(3), mx.init.Constant(values),
+    mx.init.Load({"a_weight": values}), mx.init.Load({}, mx.init.Normal()), Mine(), mx.init.Orthogonal(),
+    mx.init.Mixed(["b", "a"], [Mine(), mx.init.Uniform()]), mx.init.Mixed(["a", ".*"], [Mine(), mx.init.Uniform()]),
+]
+for init in inits:
+    for dtype in ("float32", "float64", "float16", "bfloat16"):
+        for axis in (0, 1, 2):
+            cut, shape = Cut(mesh, "model", axis), (7, 5, 3)
+            make = lambda shape: mx.nd.zeros(shape, dtype=dtype)
+            found = []
+            for own in (True, False):
+                mx.random.seed(4)
+                np.random.seed(4)
+                desc = InitDesc("a_weight", {})
+                if own:
+                    found.append(cut.first_value(init, desc, shape, make))
+                else:
+                    array = make(shape)
+                    init(desc, array)
+                    found.append(cut.part(array))
+                found.append(mx.nd.random.uniform(shape=3))
+            for one, other in zip(found[:2], found[2:]):
+                assert (one.astype("float64").asnumpy() == other.astype("float64").asnumpy()).all(), (init, dtype, axis)
+    last = init
+    if isinstance(init, mx.init.Mixed):
+        last = next(one for pattern, one in init.map if pattern.match("a_weight"))
+    assert fills_parts(init, InitDesc("a_weight", {})) == (not isinstance(last, (Mine, mx.init.Orthogonal))), init
+print("good")
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_parts_have_the_numbers_of_the_whole(ranks):
+    done = run(PARTS, "-n", str(ranks))
+    assert done.returncode == 0 and done.stdout.count("good") == ranks, done.stdout + done.stderr[-3000:]

@@ -19,6 +19,7 @@ import numpy as np
 
 from . import _star, registry
 from ._arguments import as_number, expect
+from ._parts import Part, by_parts, draw_part
 from .base import AssertedError, MXNetValueError, ShapeError
 from .base import string_types as string_types
 from .log import note
@@ -74,6 +75,7 @@ class InitDesc(str):
 
     attrs: Mapping[str, str]
     global_init: Any
+    part: Part | None = None  # which part of the parameter is to be filled; None: all of it
 
     def __new__(cls, name: str, attrs: Mapping[str, str] | None = None, global_init: Any = None) -> Self:
         self = super().__new__(cls, name)
@@ -158,12 +160,18 @@ class Initializer:
             raise MXNetValueError(
                 f"[Initializer] the name is of type {type(name).__name__}; expected a str or an InitDesc."
             )
-        for matches, method in rules:
-            if matches(name):
-                getattr(self, method)(desc, arr)
-                self._report(desc, method.removeprefix("_init_"), arr)
-                return
-        self._init_default(desc, arr)
+        method = _method_for(name, rules)
+        getattr(self, method)(desc, arr)
+        if method != "_init_default":
+            self._report(desc, method.removeprefix("_init_"), arr)
+
+    def _fills_parts(self, desc: InitDesc) -> bool:
+        """Whether it can be called with a part of this parameter (``desc.part``), and needs no whole array."""
+        if self._verbose or type(self).__call__ is not Initializer.__call__:
+            return False
+        init = desc.attrs.get("__init__", "")
+        owner, method = (create(init), "_init_weight") if init else (self, _method_for(desc, _RULES))
+        return getattr(getattr(owner, method, None), "by_parts", False)
 
     def _report(self, desc: Any, how: str, arr: NDArray) -> None:
         if self._verbose and self._print_func:
@@ -177,18 +185,23 @@ class Initializer:
             raise ShapeError(f"[Initializer] the bias of a locator has shape {arr.shape}; expected (6,).")
         arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
 
+    @by_parts
     def _init_zero(self, _: Any, arr: NDArray) -> None:
         arr[:] = 0.0
 
+    @by_parts
     def _init_one(self, _: Any, arr: NDArray) -> None:
         arr[:] = 1.0
 
+    @by_parts
     def _init_bias(self, _: Any, arr: NDArray) -> None:
         arr[:] = 0.0
 
+    @by_parts
     def _init_beta(self, _: Any, arr: NDArray) -> None:
         arr[:] = 0.0
 
+    @by_parts
     def _init_gamma(self, _: Any, arr: NDArray) -> None:
         arr[:] = 1.0
 
@@ -214,6 +227,10 @@ def _ends(*endings: Any) -> Any:
     return lambda name: name.endswith(endings)
 
 
+def _method_for(name: str, rules: Any) -> str:
+    return next((method for matches, method in rules if matches(name)), "_init_default")
+
+
 _RULES = (
     (_ends("weight"), "_init_weight"),
     (_ends("bias"), "_init_bias"),
@@ -233,6 +250,16 @@ _LEGACY_RULES = (
 register = registry.get_register_func(Initializer, "initializer")
 alias = registry.get_alias_func(Initializer, "initializer")
 create = registry.get_create_func(Initializer, "initializer")
+
+
+def fills_parts(init: Any, desc: InitDesc) -> bool:
+    """Whether an initializer can be called with a part of this parameter; others fill the whole one.
+
+    >>> fills_parts(Uniform(), InitDesc("fc_weight")), fills_parts(Orthogonal(), InitDesc("fc_weight"))
+    (True, False)
+    """
+    answers = getattr(init, "_fills_parts", None)
+    return answers is not None and answers(desc)
 
 
 class Load:
@@ -270,12 +297,11 @@ class Load:
 
     def __call__(self, name: str, arr: NDArray) -> None:
         if name in self.param:
-            value = self.param[name]
-            if value.shape != arr.shape:
-                raise ShapeError(
-                    f"[Load] {name} has shape {arr.shape} but was saved with shape {value.shape}."
-                )
-            arr[:] = value
+            value, part = self.param[name], getattr(name, "part", None)
+            shape = arr.shape if part is None else part.shape
+            if value.shape != shape:
+                raise ShapeError(f"[Load] {name} has shape {shape} but was saved with shape {value.shape}.")
+            arr[:] = value if part is None else part.of(value, arr.shape[part.axis])
         elif self.default_init is not None:
             self.default_init(name, arr)
         else:
@@ -284,6 +310,9 @@ class Load:
             )
         if self.verbose:
             note(logging, "Initialized %s by %s", name, "loading" if name in self.param else "default")
+
+    def _fills_parts(self, desc: InitDesc) -> bool:
+        return desc in self.param or fills_parts(self.default_init, desc)
 
 
 class Mixed:
@@ -319,6 +348,9 @@ class Mixed:
             f"[Mixed] no pattern matches the parameter name {name!r}; '.*' as the last one would."
         )
 
+    def _fills_parts(self, desc: InitDesc) -> bool:
+        return next((fills_parts(init, desc) for pattern, init in self.map if pattern.match(desc)), False)
+
 
 class _Everywhere(Initializer):
     """Fills parameters of every unknown name, too, like a weight."""
@@ -344,6 +376,7 @@ class Zero(_Everywhere):
     def __init__(self) -> None:
         super().__init__()
 
+    @by_parts
     def _init_weight(self, _: Any, arr: NDArray) -> None:
         arr[:] = 0
 
@@ -365,6 +398,7 @@ class One(_Everywhere):
     def __init__(self) -> None:
         super().__init__()
 
+    @by_parts
     def _init_weight(self, _: Any, arr: NDArray) -> None:
         arr[:] = 1
 
@@ -386,8 +420,10 @@ class Constant(_Everywhere):
         super().__init__(value=value)
         self.value = value
 
-    def _init_weight(self, _: Any, arr: NDArray) -> None:
-        arr[:] = self.value
+    @by_parts
+    def _init_weight(self, desc: Any, arr: NDArray) -> None:
+        part = getattr(desc, "part", None)
+        arr[:] = self.value if part is None else part.of(self.value, arr.shape[part.axis])
 
     def dumps(self) -> Any:
         value = self.value
@@ -397,16 +433,22 @@ class Constant(_Everywhere):
         return json.dumps([type(self).__name__.lower(), {"value": value}])
 
 
-def _draw_uniform(low: Any, high: Any, arr: NDArray) -> None:
+def _draw_uniform(low: Any, high: Any, desc: Any, arr: NDArray) -> None:
     from .ndarray import random
 
-    random.uniform(low, high, shape=arr.shape, dtype=arr.dtype, out=arr)
+    if getattr(desc, "part", None) is None:
+        random.uniform(low, high, shape=arr.shape, dtype=arr.dtype, out=arr)
+    else:
+        draw_part("uniform", {"low": low, "high": high}, desc.part, arr)
 
 
-def _draw_normal(sigma: Any, arr: NDArray) -> None:
+def _draw_normal(sigma: Any, desc: Any, arr: NDArray) -> None:
     from .ndarray import random
 
-    random.normal(0, sigma, shape=arr.shape, dtype=arr.dtype, out=arr)
+    if getattr(desc, "part", None) is None:
+        random.normal(0, sigma, shape=arr.shape, dtype=arr.dtype, out=arr)
+    else:
+        draw_part("normal", {"loc": 0, "scale": sigma}, desc.part, arr)
 
 
 @register
@@ -426,8 +468,9 @@ class Uniform(Initializer):
         super().__init__(scale=as_number("Uniform", "scale", scale))
         self.scale = scale
 
-    def _init_weight(self, _: Any, arr: NDArray) -> None:
-        _draw_uniform(-self.scale, self.scale, arr)
+    @by_parts
+    def _init_weight(self, desc: Any, arr: NDArray) -> None:
+        _draw_uniform(-self.scale, self.scale, desc, arr)
 
 
 @register
@@ -447,8 +490,9 @@ class Normal(Initializer):
         super().__init__(sigma=sigma)
         self.sigma = sigma
 
-    def _init_weight(self, _: Any, arr: NDArray) -> None:
-        _draw_normal(self.sigma, arr)
+    @by_parts
+    def _init_weight(self, desc: Any, arr: NDArray) -> None:
+        _draw_normal(self.sigma, desc, arr)
 
 
 @register
@@ -524,8 +568,10 @@ class Xavier(Initializer):
         self.factor_type = factor_type
         self.magnitude = float(as_number("Xavier", "magnitude", magnitude, least=0))
 
+    @by_parts
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        shape = arr.shape
+        part = getattr(name, "part", None)
+        shape = arr.shape if part is None else part.shape
         if len(shape) < 2:
             raise MXNetValueError(f"[Xavier] {name} has shape {shape}; expected at least 2 dimensions.")
         area = np.prod(shape[2:]) if len(shape) > 2 else 1.0
@@ -537,9 +583,9 @@ class Xavier(Initializer):
             )
         scale = float(np.sqrt(self.magnitude / counts[self.factor_type]))
         if self.rnd_type == "uniform":
-            _draw_uniform(-scale, scale, arr)
+            _draw_uniform(-scale, scale, name, arr)
         elif self.rnd_type == "gaussian":
-            _draw_normal(scale, arr)
+            _draw_normal(scale, name, arr)
         else:
             raise MXNetValueError(
                 f"[Xavier] rnd_type is {self.rnd_type!r}; expected 'uniform' or 'gaussian'."

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import logging
 import math
+import mmap
 import os
 from collections import namedtuple
 from collections.abc import Callable, Mapping
@@ -47,10 +48,11 @@ SKLEARN_INSTALLED = importlib.util.find_spec("sklearn") is not None
 _LARGE_ARRAY = 16 * 1024 * 1024  # beyond it, updating on each device beats merging, updating once and copying
 
 
-def read_whole(path: str | os.PathLike[str], take: Callable[[bytes], Any]) -> None:
-    """Calls ``take`` with the bytes of a file, which its errors then name."""
+def read_whole(path: str | os.PathLike[str], take: Callable[[Any], Any], in_parts: bool = False) -> None:
+    """Calls ``take`` with the bytes of a file, which its errors then name; mapped, where it takes parts of them."""
     with open(as_path("load", "fname", path), "rb") as file:
-        data = file.read()
+        in_parts = in_parts and os.fstat(file.fileno()).st_size > 0
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if in_parts else file.read()
     try:
         take(data)
     except MXNetValueError as error:

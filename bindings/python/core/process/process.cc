@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "bindings/python/core/array/ndarray_object.h"
 #include "bindings/python/core/convert.h"
 #include "bindings/python/core/errors.h"
 #include "bindings/python/core/process/runtime.h"
@@ -23,6 +24,7 @@
 #include "engine/trace.h"
 #include "ops/kernel_module.h"
 #include "ops/table.h"
+#include "symbol/executor/op_call.h"
 
 namespace loomix::python {
 namespace {
@@ -53,6 +55,33 @@ void set_random_state(const py::dict& states) {
     const auto pair = py::cast<std::pair<uint64_t, uint64_t>>(state);
     runtime().generators().set_state(Device::parse(py::cast<std::string>(name)), {pair.first, pair.second});
   }
+}
+
+// The place in the device's stream where so many numbers begin that are nobody else's from now on.
+std::pair<uint64_t, uint64_t> random_reserve(const py::object& context, uint64_t count) {
+  const ops::RandomStream stream =
+      runtime().generators().reserve(to_device(context.ptr(), "random_reserve"), count);
+  return {stream.seed, stream.offset};
+}
+
+// Fills an array on a host by a sampler without inputs, with the numbers at a place of a stream.
+void random_draw(const py::object& array, const std::string& sampler, const py::dict& attributes,
+                 uint64_t seed, uint64_t offset) {
+  const NDArray& out = to_array(array.ptr(), "random_draw", "array");
+  const ops::OpDef& op = operators().at(sampler);
+  TextPairs texts;
+  for (const auto& [name, text] : attributes)
+    texts.emplace_back(py::cast<std::string>(name), py::cast<std::string>(text));
+  const Ref<const AttrsBase> attrs = operators().parse(op, texts);
+  const ops::Req req = ops::Req::write;
+  loomix::OpCall::make(runtime(), {.op = op,
+                                   .attrs = attrs,
+                                   .in = {},
+                                   .out = {&out, 1},
+                                   .saved = {},
+                                   .req = {&req, 1},
+                                   .device = out.device()})
+      ->push(runtime(), {seed, offset}, 0);
 }
 
 // Whether some operator has a kernel whose name ends in this.
@@ -182,6 +211,8 @@ void add_process_functions(PyObject* module) {
   m.def("random_seed", &seed);
   m.def("random_get_state", &random_state);
   m.def("random_set_state", &set_random_state);
+  m.def("random_reserve", &random_reserve);
+  m.def("random_draw", &random_draw);
   m.def("features", &features);
   m.def("all_operators", &all_operators);
   m.def("operators_without_kernel", &operators_without_kernel);

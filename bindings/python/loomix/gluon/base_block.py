@@ -325,9 +325,9 @@ class Block:
             last = {id(param): key for key, param in params.items()}
             params = {key: params[key] for key in last.values()}
 
-        def value(key: str) -> nd.NDArray:
+        def value(key: str) -> Any:
             try:
-                return params[key]._reduce()
+                return params[key]._saved()
             except MXNetError as error:
                 error.args = (f"{error} (parameter '{key}' of block '{self.name}')",)
                 raise

@@ -210,7 +210,7 @@ class Parameter:
             raise MXNetError(f"[shard] Parameter '{self.name}' is row_sparse; expected a dense one.")
         self._cut = cut
         if self._data is not None:
-            self._init_data(self._data[0], [array.context for array in self._data])
+            self._init_data(cut.part(self._data[0]), [array.context for array in self._data])
 
     @property
     def stype(self) -> str:
@@ -306,21 +306,35 @@ class Parameter:
     def _fill(self, init: Any, contexts: list[Context], default_init: Any, data: NDArray | None) -> None:
         with autograd.pause():
             if data is None:
-                data = _in_mode(nd.zeros(self.shape, dtype=self.dtype, ctx=cpu()))
-                desc = initializer.InitDesc(self.name, {"__init__": init})
-                initializer.create(default_init)(desc, data)
+                data = self._first_value(initializer.create(default_init), init)
+            elif self._cut is not None:
+                data = self._cut.part(data)
             if data.stype != self._stype:
                 data = data.as_nd_ndarray().tostype(self._stype)  # mx.np has dense arrays alone
             self._init_data(data, contexts)
 
+    def _first_value(self, default_init: Any, init: Any) -> NDArray:
+        """What the initializer gives; where the parameter is split, this rank's part."""
+        desc = initializer.InitDesc(self.name, {"__init__": init})
+        if self._cut is not None:
+            part: NDArray = self._cut.first_value(default_init, desc, self.shape, self._zeros)
+            return part
+        data = self._zeros(self.shape)
+        default_init(desc, data)
+        return data
+
+    def _zeros(self, shape: Any) -> NDArray:
+        return _in_mode(nd.zeros(shape, dtype=self.dtype, ctx=cpu()))
+
     def _init_data(self, data: NDArray, contexts: list[Context]) -> None:
+        """Takes over the values: all, or this rank's part."""
         self._ctx_list = list(contexts)
         self._ctx_map = [[], []]
         for i, ctx in enumerate(self._ctx_list):
             places = self._ctx_map[ctx.device_typeid & 1]
             places.extend([None] * (ctx.device_id + 1 - len(places)))
             places[ctx.device_id] = i
-        data = _in_mode(data if self._cut is None else self._cut.part(data))
+        data = _in_mode(data)
         self._data = [data.copyto(ctx) for ctx in self._ctx_list]
         self._init_grad()
 
@@ -384,7 +398,7 @@ class Parameter:
                     )
                 contexts = self._deferred_init[1]
             self._deferred_init = ()
-            self._init_data(data, contexts or [cpu()])
+            self._init_data(data if self._cut is None else self._cut.part(data), contexts or [cpu()])
             return
         if contexts is not None and set(contexts) != set(self.list_ctx()):
             raise AssertedError(
@@ -531,7 +545,7 @@ class Parameter:
         contexts = _contexts(ctx)
         if self._data is not None:
             with autograd.pause():
-                self._init_data(self._reduce(), contexts)
+                self._init_data(self._mean(), contexts)
         elif self._deferred_init:
             init, _, default_init, data = self._deferred_init
             self._deferred_init = (init, contexts, default_init, data)
@@ -541,14 +555,26 @@ class Parameter:
             )
 
     def _reduce(self) -> NDArray:
+        """As :meth:`_mean`, but the whole where the parameter is split over ranks, which all call it then."""
+        mean = self._mean()
+        return mean if self._cut is None else self._cut.whole(mean, self._shape)
+
+    def _saved(self) -> Any:
+        """What goes into files: the values, or a part of them that knows of which."""
+        if self._cut is None:
+            return self._mean()
+        arrays = self._check(self._data)
+        part = arrays[0].as_in_context(cpu()) if len(arrays) == 1 else self._mean()
+        return self._cut.of_whole(part, self._shape)
+
+    def _mean(self) -> NDArray:
         """The mean of the arrays on all devices, on the host; of a row_sparse one all rows."""
         if self._stype != "default" and self._trainer is not None:
             rows = nd.zeros(self.shape, stype=self._stype, dtype=self.dtype)
             self._trainer._row_sparse_pull(self, rows, nd.arange(self.shape[0], dtype="int64"))
             return rows
         arrays = [array.copyto(cpu()) for array in self._check(self._data)]
-        mean = arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
-        return mean if self._cut is None else self._cut.whole(mean, self._shape)
+        return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Turns values and gradients into another element type."""

@@ -16,7 +16,16 @@ from ..ndarray.utils import load_mapped
 from .base_parameter import Constant, Parameter
 
 if TYPE_CHECKING:
-    from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+    from collections.abc import (
+        Callable,
+        ItemsView,
+        Iterable,
+        Iterator,
+        KeysView,
+        Mapping,
+        Sequence,
+        ValuesView,
+    )
 
     from ..context import Context
     from ..ndarray import NDArray
@@ -221,16 +230,22 @@ class ParameterDict:
             setattr(param, name, value)
 
     def save(self, filename: str, strip_prefix: str = "") -> None:
-        """Writes the values to a file, under the names without `strip_prefix`."""
-        arrays = {}
+        """Writes the values to a file, under the names without `strip_prefix`. All ranks call it where some are split
+        over ranks."""
+        makers: dict[str, Callable[[], Any]] = {}
         for param in self.values():
             if not param.name.startswith(strip_prefix):
                 raise AssertedError(
                     f"[ParameterDict.save] the name of Parameter '{param.name}' does not start with strip_prefix, "
                     f"'{strip_prefix}': it is another block's, or of a child that was made outside of name_scope()."
                 )
-            arrays[param.name[len(strip_prefix) :]] = param._reduce()
-        nd.save(filename, arrays)
+            makers[param.name[len(strip_prefix) :]] = param._saved
+        if any(param._cut is not None for param in self.values()):
+            from ..parallel.whole_files import write_params, write_together
+
+            write_together(filename, lambda file: write_params(file, makers.items()))
+        else:
+            nd.save(filename, {name: make() for name, make in makers.items()})
 
     def load(
         self,

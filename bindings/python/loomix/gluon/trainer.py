@@ -457,6 +457,6 @@ class Trainer:
                     updater.set_states(states)
                     updater.optimizer = self._updaters[0].optimizer
 
-            read_whole(fname, take)
+            read_whole(fname, take, in_parts=any(param._cut is not None for param in self._params))
             self._optimizer = self._updaters[0].optimizer
         self._optimizer.param_dict = dict(enumerate(self._params))

@@ -342,6 +342,11 @@ class DataParallelExecutorGroup:
         cut = self.cut_of(name)
         return array if cut is None else cut.whole(array, self.local.shapes[name])
 
+    def saved(self, name: str, array: NDArray) -> Any:
+        """What goes into files: the array, or where it is this rank's part, one that knows of which whole."""
+        cut = self.cut_of(name)
+        return array if cut is None else cut.of_whole(array, self.local.shapes[name])
+
     def whole_shape(self, name: str, array: NDArray) -> tuple[int, ...]:
         """The shape on all ranks together of the parameter that is in the array."""
         return array.shape if self.cut_of(name) is None else self.local.shapes[name]

@@ -243,7 +243,7 @@ class Module(BaseModule):
         return load_mapped(fname) if self._is_split() else load(fname)
 
     def _save_split(self, prefix: str, epoch: int, remove_amp_cast: bool) -> None:
-        """The files of :meth:`save_checkpoint`, by all ranks; no more than one whole parameter is there at a time."""
+        """The files of :meth:`save_checkpoint`, by all ranks; no rank has a whole parameter for it."""
         from ..parallel.whole_files import write_params, write_together
 
         self._require()
@@ -251,7 +251,7 @@ class Module(BaseModule):
         write_together(f"{prefix}-symbol.json", lambda file: file.write(text.encode()))
         group = self._exec_group
         items = [
-            (f"{kind}:{name}", functools.partial(group.whole_array, name, parts[0]))
+            (f"{kind}:{name}", functools.partial(group.saved, name, parts[0]))
             for kind, names, arrays in (
                 ("arg", self._param_names, group.param_arrays),
                 ("aux", self._aux_names, group.aux_arrays),
@@ -382,11 +382,11 @@ class Module(BaseModule):
                     continue
                 shape = group.whole_shape(name, own[name])
                 value = self._given(desc, shape, given, allow_missing)
-                if value is None and initializer is not None:
-                    value = zeros(shape, dtype=own[name].dtype)
-                    initializer(desc, value)
                 if value is not None:
                     cut.part(value).copyto(own[name])
+                elif initializer is not None:
+                    make = functools.partial(zeros, dtype=own[name].dtype)
+                    cut.first_value(initializer, desc, shape, make).copyto(own[name])
         self.params_initialized = True
         self._params_dirty = False
         if not in_place:
@@ -721,7 +721,7 @@ class Module(BaseModule):
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
             return
-        read_whole(fname, self._updater.set_states)
+        read_whole(fname, self._updater.set_states, in_parts=self._is_split())
 
     # Computing
 

@@ -9,22 +9,26 @@ refuses every other name. The writer uses MXNet's names for our classes.
 
 from __future__ import annotations
 
+import functools
 import io
+import math
+import mmap
 import pickle
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .. import lr_scheduler
+from .._parts import SplitArray
 from ..base import MXNetValueError
 from .base import Optimizer
 
 if TYPE_CHECKING:
     pass
 
-__all__ = ["LIST_MAGIC", "SplitState", "array_record", "dump_states", "load_states"]
+__all__ = ["LIST_MAGIC", "SavedArray", "array_record", "dense_head", "dump_states", "load_states"]
 
 LIST_MAGIC = 0x112
 _ARRAY_MAGIC = 0xF993FAC9
@@ -39,6 +43,7 @@ _DTYPE_CODES = {
     "bool": 7,
     "bfloat16": 12,
 }
+_DTYPES = {code: name for name, code in _DTYPE_CODES.items() if name != "bfloat16"}  # NumPy's
 _HARMLESS = {
     ("_codecs", "encode"),  # bytes, in old protocols
     ("builtins", "bytearray"),
@@ -63,10 +68,11 @@ _ARRAY_NAMES = {
     ("mxnet.numpy.multiarray", "ndarray"),
 }
 _OPTIMIZER_MODULES = ("mxnet.optimizer.optimizer", "mxnet.optimizer.contrib", "mxnet.optimizer")
+_LEAST_IN_PARTS = 1 << 20  # bytes of an array; above what the pickler puts into frames
 _OUR_PACKAGE = __name__.split(".")[0]
 
 
-class _SavedArray:
+class SavedArray:
     """Stands for an array while a pickle is read."""
 
     def __init__(self, handle: Any = None) -> None:
@@ -83,6 +89,29 @@ class _SavedArray:
         head, tail = struct.pack("<QQQ", LIST_MAGIC, 0, 1), struct.pack("<Q", 0)
         return load_frombuffer(head + bytes(self.record) + tail)[0]
 
+    def part(self, axis: int, size: int, own: slice) -> Any:
+        """This stretch of an array that has so many elements along the axis; of others all."""
+        values = self._values()
+        if values is None or axis >= values.ndim or values.shape[axis] != size:
+            return self.array()
+        from ..ndarray import array
+
+        return array(values[(slice(None),) * axis + (own,)], dtype=values.dtype)
+
+    def _values(self) -> Any:
+        """The elements where they are, if they are of a dense array of a type that NumPy has."""
+        if self.record is None or len(self.record) < 12:
+            return None
+        magic, stype, ndim = struct.unpack_from("<Iii", self.record)
+        place = 12 + 8 * ndim
+        if magic != _ARRAY_MAGIC or stype != 0 or ndim < 1 or len(self.record) < place + 12:
+            return None
+        shape = struct.unpack_from(f"<{ndim}q", self.record, 12)
+        dtype = _DTYPES.get(struct.unpack_from("<i", self.record, place + 8)[0])
+        if dtype is None or len(self.record) != place + 12 + math.prod(shape) * np.dtype(dtype).itemsize:
+            return None
+        return np.frombuffer(self.record, dtype, offset=place + 12).reshape(shape)
+
 
 def _subclasses(klass: type) -> Iterator[type]:
     child: type
@@ -91,12 +120,14 @@ def _subclasses(klass: type) -> Iterator[type]:
         yield from _subclasses(child)
 
 
-class _Reader(pickle.Unpickler):
+class _Names:
+    """Of unpicklers: which names files may ask for."""
+
     def find_class(self, module: Any, name: str) -> Any:
         if (module, name) in _ARRAY_NAMES:
-            return _SavedArray
+            return SavedArray
         if (module, name) in _HARMLESS:
-            return super().find_class(module, name)
+            return super().find_class(module, name)  # type: ignore[misc]
         if module in _OPTIMIZER_MODULES and name.lower() in Optimizer.opt_registry:
             return Optimizer.opt_registry[name.lower()]
         if module == "mxnet.lr_scheduler" and name in lr_scheduler.__all__:
@@ -112,34 +143,79 @@ class _Reader(pickle.Unpickler):
         )
 
 
-def _resolve(value: Any) -> Any:
+class _Reader(_Names, pickle.Unpickler):
+    pass
+
+
+class _MappedReader(_Names, pickle._Unpickler):  # the C unpickler reads all bytes
+    """Leaves the bytes of large arrays where they are, in a file that is mapped."""
+
+    dispatch: ClassVar[dict[Any, Any]] = dict(pickle._Unpickler.dispatch)
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self._data = data
+        super().__init__(self)
+
+    def read(self, size: int) -> bytes:
+        """Of the file: load() has a method of its own."""
+        found = self._data.read(size)
+        if len(found) < size:
+            raise pickle.UnpicklingError("pickle data was truncated")
+        return found
+
+    def readline(self) -> bytes:
+        """Of the file."""
+        return self._data.readline()
+
+    def find_class(self, module: Any, name: str) -> Any:
+        if (module, name) == ("builtins", "bytearray"):
+            return lambda *given: given[0] if given and type(given[0]) is memoryview else bytearray(*given)
+        return super().find_class(module, name)
+
+    def _load_bytes(self, form: str) -> None:
+        (size,) = struct.unpack(form, self.read(struct.calcsize(form)))
+        begin = self._data.tell()
+        if self._unframer.current_frame or begin + size > len(self._data):  # type: ignore[attr-defined]
+            self.append(self.read(size))  # type: ignore[attr-defined]
+            return
+        self._data.seek(begin + size)
+        self.append(memoryview(self._data)[begin : begin + size])  # type: ignore[attr-defined]
+
+    dispatch[pickle.BINBYTES[0]] = lambda self: self._load_bytes("<I")
+    dispatch[pickle.BINBYTES8[0]] = lambda self: self._load_bytes("<Q")
+
+
+def _resolve(value: Any, take: Callable[[SavedArray], Any] = SavedArray.array) -> Any:
     """``value`` with every saved array in it made a real one."""
-    if isinstance(value, _SavedArray):
-        return value.array()
+    if isinstance(value, SavedArray):
+        return take(value)
     if isinstance(value, dict):
         for key in value:
-            value[key] = _resolve(value[key])
+            value[key] = _resolve(value[key], take)
     elif isinstance(value, list):
-        value[:] = [_resolve(item) for item in value]
+        value[:] = [_resolve(item, take) for item in value]
     elif isinstance(value, tuple):
-        return tuple(_resolve(item) for item in value)
+        return tuple(_resolve(item, take) for item in value)
     elif isinstance(value, Optimizer):
-        _resolve(value.__dict__)
+        _resolve(value.__dict__, take)
     return value
 
 
-def load_states(data: Any) -> Any:
-    """States, the optimizer or None, and how far it has come or None, from the bytes of a states file.
+def load_states(data: Any, take: Callable[[Any, SavedArray], Any] | None = None) -> Any:
+    """States, the optimizer or None, and how far it has come or None, from the bytes of a states file, or from the file
+    as it is mapped. `take` makes an array, or a part of it, of what is saved of a key's state.
 
     Raises
     ------
     ValueError
         When the bytes are not such a file, or ask for names that are not allowed.
     """
-    file = io.BytesIO(data)
+    mapped = isinstance(data, mmap.mmap)
+    reader: Any = _MappedReader if mapped else _Reader
+    file = data if mapped else io.BytesIO(data)
     try:
-        value = _Reader(file).load()
-        progress = _Reader(file).load() if file.tell() < len(data) else None
+        value = reader(file).load()
+        progress = reader(file).load() if file.tell() < len(data) else None
     except MXNetValueError:
         raise
     except Exception as error:
@@ -152,11 +228,19 @@ def load_states(data: Any) -> Any:
         raise MXNetValueError(
             "[optimizer states] the file holds no dict of states; is it another kind of pickle?"
         )
+    if take is not None:
+        states = {key: _resolve(state, functools.partial(take, key)) for key, state in states.items()}
     return _resolve(states), _resolve(optimizer), _resolve(progress)
 
 
 def _shape_bytes(shape: Sequence[int]) -> bytes:
     return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
+
+
+def dense_head(shape: Sequence[int], dtype: Any) -> bytes:
+    """What is in front of the elements of a dense array in version 2 of the array format."""
+    head = struct.pack("<Ii", _ARRAY_MAGIC, 0) + _shape_bytes(shape)
+    return head + struct.pack("<iii", 1, 0, _DTYPE_CODES[np.dtype(dtype).name])  # read on the CPU anywhere
 
 
 def array_record(array: Any) -> bytes:
@@ -197,8 +281,39 @@ def _global(module: Any, name: str) -> Any:
     return _GLOBALS.setdefault((module, name), _Global(module, name))
 
 
+class _ByteArray:
+    """Stands for the bytearray of an array in parts, and in it for its bytes, which are never there as a whole."""
+
+    def __init__(self, array: SplitArray) -> None:
+        self.bytes = _Bytes(array)
+
+
+class _Bytes:
+    def __init__(self, array: SplitArray) -> None:
+        self.array = array
+
+
 class _Writer(pickle._Pickler):  # the C pickler insists on importing what it names
     is_kept = True  # whether anybody keeps what is written
+    dispatch: ClassVar[dict[Any, Any]] = dict(pickle._Pickler.dispatch)
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file, protocol=4)
+        self._file = file
+
+    def _save_bytes_in_parts(self, obj: _Bytes) -> None:
+        """What the pickler writes of bytes that are too long for a frame."""
+        head = dense_head(obj.array.shape, obj.array.dtype)
+        size = len(head) + obj.array.nbytes
+        long = size > 0xFFFFFFFF
+        mark = (
+            pickle.BINBYTES8 + struct.pack("<Q", size) if long else pickle.BINBYTES + struct.pack("<I", size)
+        )
+        self._write_large_bytes(mark, head)  # type: ignore[attr-defined]
+        obj.array.write(self._file, self.is_kept)
+        self.memoize(obj)
+
+    dispatch[_Bytes] = _save_bytes_in_parts
 
     def memoize(self, obj: Any) -> None:
         """Does not hold on to the bytes of arrays, so that no more than one array's are there at a time."""
@@ -221,10 +336,14 @@ class _Writer(pickle._Pickler):  # the C pickler insists on importing what it na
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _Global):
             return obj.name
-        if isinstance(obj, SplitState):
-            whole = obj.whole()  # by all ranks
-            record = array_record(whole) if self.is_kept else b""
-            return _global("mxnet.ndarray.ndarray", "NDArray"), (None,), {"handle": bytearray(record)}
+        if isinstance(obj, SplitArray):
+            handle: Any = _ByteArray(obj)
+            if obj.nbytes < _LEAST_IN_PARTS:
+                whole = obj.whole()  # by all ranks
+                handle = bytearray(array_record(whole) if self.is_kept else b"")
+            return _global("mxnet.ndarray.ndarray", "NDArray"), (None,), {"handle": handle}
+        if isinstance(obj, _ByteArray):
+            return bytearray, (obj.bytes,)
         if hasattr(obj, "asnumpy") and hasattr(obj, "stype"):
             kinds = {"row_sparse": ("mxnet.ndarray.sparse", "RowSparseNDArray")}
             kinds["csr"] = ("mxnet.ndarray.sparse", "CSRNDArray")
@@ -246,13 +365,6 @@ class _Writer(pickle._Pickler):  # the C pickler insists on importing what it na
         return _global("copyreg", "__newobj__"), (_global(module, name),), state
 
 
-class SplitState:
-    """Stands in a dict of states for an array of which this rank has a part."""
-
-    def __init__(self, whole: Callable[[], Any]) -> None:
-        self.whole = whole
-
-
 def dump_states(
     file: Any, states: Any, optimizer: Optimizer, with_settings: bool = False, is_kept: bool = True
 ) -> None:
@@ -260,8 +372,8 @@ def dump_states(
 
     `is_kept` says whether anybody keeps what is written: ranks may take part alone, and save themselves the bytes.
     """
-    writer = _Writer(file, protocol=4)
+    writer = _Writer(file)
     writer.is_kept = is_kept
     writer.dump((states, optimizer) if with_settings else states)
     if not with_settings:
-        _Writer(file, protocol=4).dump(optimizer._progress())
+        _Writer(file).dump(optimizer._progress())

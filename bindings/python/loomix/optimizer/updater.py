@@ -12,7 +12,7 @@ from .._arguments import expect
 from ..base import MXNetTypeError, MXNetValueError
 from ..ndarray import NDArray
 from .base import Optimizer
-from .states import SplitState, dump_states, load_states
+from .states import SavedArray, dump_states, load_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,8 +128,7 @@ class Updater:
         ValueError
             When the bytes are damaged, or name anything but arrays, optimizers and schedules.
         """
-        states, optimizer, progress = load_states(states)
-        self.states = {key: self._own(key, state) for key, state in states.items()}
+        self.states, optimizer, progress = load_states(states, self._own)
         if optimizer is not None:
             self.optimizer = optimizer
             self.aggregate_updates = optimizer.aggregate_num > 0
@@ -159,18 +158,20 @@ class Updater:
         if not self._is_cut(state, shape, cut.own_shape(shape)[cut.axis], cut):
             return state
         whole = (*state.shape[: cut.axis], shape[cut.axis], *state.shape[cut.axis + 1 :])
-        return SplitState(lambda: cut.whole(state, whole))
+        return cut.of_whole(state, whole)
 
-    def _own(self, key: Any, state: Any) -> Any:
-        """The part of a whole state that goes with the own part of the weight."""
+    def _own(self, key: Any, saved: SavedArray) -> Any:
+        """What is saved of a state, or the part of it that goes with the own part of the weight."""
         part = self.part_of(key)
         if part is None:
-            return state
-        if isinstance(state, (tuple, list)):
-            return type(state)(self._own(key, one) for one in state)
+            return saved.array()
         cut, shape = part
+        size = cut.own_shape(shape)[cut.axis]
+        state = saved.part(cut.axis, shape[cut.axis], slice(begin := cut.begin(shape), begin + size))
         if self._is_cut(state, shape, shape[cut.axis], cut):
-            return cut.part(state)
+            return cut.part(state)  # of a type that NumPy has not
+        if self._is_cut(state, shape, size, cut):
+            return state
         if isinstance(state, NDArray) and state.shape[cut.axis : cut.axis + 1] not in ((), (1,)):
             raise MXNetValueError(
                 f"[optimizer states] the state of parameter {key!r} has shape {state.shape}, and the parameter, which "

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import autograd
 from .. import ndarray as nd
+from .._parts import Part, SplitArray, stretch
+from ..initializer import fills_parts
 from .collectives import all_reduce, gather, group_of, own
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..initializer import InitDesc
     from ..ndarray import NDArray
     from .mesh import Mesh
 
@@ -50,7 +55,7 @@ def rows(axis: str) -> Split:
 
 def part_of(whole: int, parts: int, i: int) -> int:
     """The size of one of the parts that an axis is cut into; the first ones have one more."""
-    return whole // parts + (i < whole % parts)
+    return stretch(whole, parts, i)[1]
 
 
 class Cut:
@@ -73,6 +78,10 @@ class Cut:
         sizes[self.axis] = part_of(sizes[self.axis], self.size, self.rank)
         return tuple(sizes)
 
+    def begin(self, shape: Any) -> int:
+        """Where this rank's part begins, along the axis."""
+        return stretch(shape[self.axis], self.size, self.rank)[0]
+
     def anywhere(self, found: bool) -> bool:
         """Whether something is so on any of the ranks; all call it."""
         return bool(all_reduce(nd.array([float(found)]), self._over).asscalar() > 0)
@@ -81,6 +90,22 @@ class Cut:
         """This rank's part of an array."""
         with autograd.pause():
             return own(whole, self._over, axis=self.axis, whole=whole.shape[self.axis])
+
+    def first_value(self, init: Any, desc: InitDesc, shape: Any, make: Callable[[Any], NDArray]) -> NDArray:
+        """This rank's part of what an initializer makes of a parameter of this shape; `make` gives arrays of 0. The
+        whole is there only for initializers that know no parts."""
+        if not fills_parts(init, desc):
+            whole = make(shape)
+            init(desc, whole)
+            return self.part(whole)
+        value = make(self.own_shape(shape)).as_nd_ndarray()
+        desc.part = Part(tuple(shape), self.axis, self.begin(shape))
+        init(desc, value)
+        return value
+
+    def of_whole(self, part: NDArray, shape: Any) -> SplitArray:
+        """The array of this shape, of which this is the rank's part."""
+        return SplitArray(part, self, shape)
 
     def whole(self, part: NDArray, shape: Any) -> NDArray:
         """The array of this shape, from the parts of all ranks; all call it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of what is split over ranks, as one process would write them: rank 0 writes, one array at a time."""
+"""Files of what is split over ranks, as one process would write them: rank 0 writes, one piece at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .._arguments import as_path
-from ..optimizer.states import LIST_MAGIC, array_record
+from .._parts import SplitArray
+from ..optimizer.states import LIST_MAGIC, array_record, dense_head
 from .files import together
 from .job import rank
 
@@ -40,6 +41,19 @@ class WholeFile:
             except OSError as error:
                 self.error = error
         return len(data)
+
+    def tell(self) -> int:
+        """Where it is."""
+        return 0 if self._file is None or self.error is not None else self._file.tell()
+
+    def seek(self, place: int) -> int:
+        """Goes on writing at a place."""
+        if self._file is not None and self.error is None:
+            try:
+                self._file.seek(place)  # what is buffered may not be written
+            except OSError as error:
+                self.error = error
+        return place
 
     def close(self) -> None:
         """To be called in any case."""
@@ -80,13 +94,16 @@ def write_together(filename: Any, write: Callable[[WholeFile], Any]) -> None:
     together(end, f"save {path}")
 
 
-def write_params(file: WholeFile, arrays: Iterable[tuple[str, Callable[[], NDArray]]]) -> None:
-    """A .params file; each array is made, by all ranks, when it is its turn."""
+def write_params(file: WholeFile, arrays: Iterable[tuple[str, Callable[[], NDArray | SplitArray]]]) -> None:
+    """A .params file; each array is made, by all ranks, when it is its turn, and those in parts are never whole."""
     items = list(arrays)
     file.write(struct.pack("<QQQ", LIST_MAGIC, 0, len(items)))
     for _, make in items:
         array = make()
-        if file.is_first:
+        if isinstance(array, SplitArray):
+            file.write(dense_head(array.shape, array.dtype))
+            array.write(file, file.is_first)
+        elif file.is_first:
             file.write(array_record(array))
     file.write(struct.pack("<Q", len(items)))
     for name, _ in items:
