@@ -17,10 +17,11 @@ NDArray scaled(const Steps& run, const CommonSettings& settings, const NDArray& 
       {{"a_min", number_text(-*settings.clip_gradient)}, {"a_max", number_text(*settings.clip_gradient)}});
 }
 
-// state = decay * state + (1 - decay) * value
-void average(const Steps& run, const NDArray& state, double decay, const NDArray& value) {
-  run.into(state, "elemwise_add",
-           {run.scalar("_mul_scalar", state, decay), run.scalar("_mul_scalar", value, 1 - decay)});
+// The same as attributes of update operators.
+TextPairs scaling(const CommonSettings& settings) {
+  TextPairs attrs = {{"rescale_grad", number_text(settings.rescale_grad)}};
+  if (settings.clip_gradient) attrs.emplace_back("clip_gradient", number_text(*settings.clip_gradient));
+  return attrs;
 }
 
 struct SignumSettings : CommonSettings {
@@ -78,15 +79,12 @@ struct AdaDeltaSettings : CommonSettings {
   int states() const { return 2; }
   double corrected(double rate, int64_t) const { return rate; }
   void apply(Runtime& runtime, const OptimizerSpec&, const UpdateStep& step) const {
-    const Steps run(runtime, step.priority);
-    const NDArray grad = scaled(run, *this, step.grad);
-    average(run, step.states[0], rho, run("square", {grad}));
-    const auto root = [&](const NDArray& x) { return run("sqrt", {run.scalar("_plus_scalar", x, epsilon)}); };
-    const NDArray ratio = run("elemwise_div", {root(step.states[1]), root(step.states[0])});
-    const NDArray change = run("elemwise_mul", {ratio, grad});
-    average(run, step.states[1], rho, run("square", {change}));
-    const NDArray decayed = run("elemwise_add", {change, run.scalar("_mul_scalar", step.weight, step.decay)});
-    run.into(step.out, "elemwise_sub", {step.weight, decayed});
+    TextPairs attrs = scaling(*this);
+    attrs.emplace_back("rho", number_text(rho));
+    attrs.emplace_back("epsilon", number_text(epsilon));
+    attrs.emplace_back("wd", number_text(step.decay));
+    Steps(runtime, step.priority)
+        .into(step.out, "_adadelta_update", {step.weight, step.grad, step.states[0], step.states[1]}, attrs);
   }
 };
 
@@ -106,18 +104,13 @@ struct AdamaxSettings : CommonSettings {
     return rate / (1 - std::pow(beta1, static_cast<double>(updates)));
   }
   void apply(Runtime& runtime, const OptimizerSpec&, const UpdateStep& step) const {
-    const Steps run(runtime, step.priority);
-    NDArray grad = run("elemwise_add", {run.scalar("_mul_scalar", step.grad, rescale_grad),
-                                        run.scalar("_mul_scalar", step.weight, step.decay)});
-    if (clip_gradient) {
-      grad = run("clip", {grad},
-                 {{"a_min", number_text(-*clip_gradient)}, {"a_max", number_text(*clip_gradient)}});
-    }
-    const NDArray &mean = step.states[0], &largest = step.states[1];
-    average(run, mean, beta1, grad);
-    run.into(largest, "broadcast_maximum", {run.scalar("_mul_scalar", largest, beta2), run("abs", {grad})});
-    const NDArray change = run("elemwise_div", {run.scalar("_mul_scalar", mean, step.rate), largest});
-    run.into(step.out, "elemwise_sub", {step.weight, change});
+    TextPairs attrs = scaling(*this);
+    attrs.emplace_back("lr", number_text(step.rate));
+    attrs.emplace_back("wd", number_text(step.decay));
+    attrs.emplace_back("beta1", number_text(beta1));
+    attrs.emplace_back("beta2", number_text(beta2));
+    Steps(runtime, step.priority)
+        .into(step.out, "_adamax_update", {step.weight, step.grad, step.states[0], step.states[1]}, attrs);
   }
 };
 

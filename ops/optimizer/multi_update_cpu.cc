@@ -104,19 +104,21 @@ void multi_lamb(const MultiLambParams& p, const KernelArgs& args) {
   }
 }
 
+double sum_of_squares(const TensorView& array) {
+  return dispatch_floating(array.dtype, "multi_sum_sq", [&]<class T>(Type<T>) {
+    const T* x = array.as<T>();
+    double sum = 0;
+    for (int64_t i = 0; i < array.size(); ++i) {
+      const double value = static_cast<double>(static_cast<Accum<T>>(x[i]));
+      sum += value * value;
+    }
+    return sum;
+  });
+}
+
 void multi_sum_sq(const NumArraysParams&, const KernelArgs& args) {
-  float* out = args.out[0].mutable_as<float>();
-  for (size_t array = 0; array < args.in.size(); ++array) {
-    dispatch_floating(args.in[array].dtype, "multi_sum_sq", [&]<class T>(Type<T>) {
-      const T* x = args.in[array].as<T>();
-      double sum = 0;
-      for (int64_t i = 0; i < args.in[array].size(); ++i) {
-        const double value = static_cast<double>(static_cast<Accum<T>>(x[i]));
-        sum += value * value;
-      }
-      out[array] = static_cast<float>(sum);
-    });
-  }
+  for (size_t i = 0; i < args.in.size(); ++i)
+    args.out[0].mutable_as<float>()[i] = static_cast<float>(sum_of_squares(args.in[i]));
 }
 
 // lrs, weights' and gradients' sums of squares, wds -> new rates.
@@ -127,11 +129,21 @@ void multi_lars(const MultiLarsParams& p, const KernelArgs& args) {
     for (int64_t i = 0; i < args.out[0].size(); ++i) {
       const A weight_norm = std::sqrt(at(1, i));
       const A grad_norm = std::sqrt(at(2, i)) * A(p.rescale_grad);
-      const A rate = at(0, i);
-      const A scaled = rate * A(p.eta) * weight_norm / (grad_norm + at(3, i) * weight_norm + A(p.eps));
-      args.out[0].mutable_as<T>()[i] = static_cast<T>(weight_norm > 0 && grad_norm > 0 ? scaled : rate);
+      args.out[0].mutable_as<T>()[i] =
+          static_cast<T>(update::lars_rate(p, at(0, i), at(3, i), weight_norm, grad_norm));
     }
   });
+}
+
+// rates and decays, which are written; weight, grad of each.
+void multi_lars_rates(const LarsRatesParams& p, const KernelArgs& args) {
+  for (size_t i = 0; i < p.lrs.size(); ++i) {
+    const double weight_norm = std::sqrt(sum_of_squares(args.in[2 + 2 * i]));
+    const double grad_norm = std::sqrt(sum_of_squares(args.in[3 + 2 * i])) * p.rescale_grad;
+    args.out[0].mutable_as<float>()[i] =
+        static_cast<float>(update::lars_rate<double>(p, p.lrs[i], p.wds[i], weight_norm, grad_norm));
+    args.out[1].mutable_as<float>()[i] = p.wds[i];
+  }
 }
 
 bool finite(const TensorView& view) {
@@ -174,6 +186,7 @@ void kernels_multi_update(OpTable& table) {
   table.kernel<multi_lamb<true>>("_multi_mp_lamb_update", "multi_mp_lamb_cpu");
   table.kernel<multi_sum_sq>("multi_sum_sq", "multi_sum_sq_cpu");
   table.kernel<multi_lars>("multi_lars", "multi_lars_cpu");
+  table.kernel<multi_lars_rates>("_multi_lars_rates", "multi_lars_rates_cpu");
   table.kernel<all_finite<AllFiniteParams>>("all_finite", "all_finite_cpu");
   table.kernel<all_finite<MultiAllFiniteParams>>("multi_all_finite", "multi_all_finite_cpu");
   table.kernel<reset_arrays>("reset_arrays", "reset_arrays_cpu");

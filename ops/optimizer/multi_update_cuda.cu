@@ -74,7 +74,7 @@ void multi_adamw_cuda(const MultiAdamWParams& p, const KernelArgs& args) {
                             });
 }
 
-// ---- sums of squares ----------------------------------------------------------------------------------------------------
+// ---- the sum of one array's squares --------------------------------------------------------------------------------------
 
 struct FoldSquares {
   using Acc = double;
@@ -101,12 +101,89 @@ size_t squares_scratch(const KernelSpec& spec) {
   return most;
 }
 
-void multi_sum_sq_cuda(const KernelArgs& args) {
-  float* const out = args.out[0].mutable_as<float>();
-  for (size_t i = 0; i < args.in.size(); ++i) {
-    run_fold(whole(args.in[i].shape), FoldSquares{AnyArray(args.in[i])}, PutNumber{out + i, false},
-             args.scratch, stream_of(args));
+// ---- many arrays in one launch ---------------------------------------------------------------------------------------------
+
+// Each array has a run of blocks.
+struct ArrayTable {
+  static constexpr int kMost = 120;
+  AnyArray array[kMost];
+  int64_t count[kMost];
+  int first_block[kMost + 1];
+  int items;
+
+  Grid grid() const { return {static_cast<unsigned>(first_block[items]), kUpdateThreads}; }
+  // fn(element) for those of this thread.
+  template <class Fn>
+  __device__ void each_own(Fn fn) const {
+    const int block = static_cast<int>(blockIdx.x);
+    int number = 0;
+    while (number + 1 < items && first_block[number + 1] <= block) ++number;
+    const int64_t step = static_cast<int64_t>(first_block[number + 1] - first_block[number]) * blockDim.x;
+    for (int64_t i = static_cast<int64_t>(block - first_block[number]) * blockDim.x + threadIdx.x;
+         i < count[number]; i += step)
+      fn(array[number][i]);
   }
+};
+static_assert(sizeof(ArrayTable) <= 4000);  // kernels take 4 KB of parameters
+
+int64_t blocks_of(int64_t size, int64_t most) {
+  return std::clamp<int64_t>(ceil_divide(size, kUpdatesABlock), 1, most);
+}
+
+// fn(table, number of its first array) until all arrays had their turn.
+template <class Fn>
+void each_table(std::span<const TensorView> arrays, int64_t most_blocks, Fn&& fn) {
+  for (size_t first = 0; first < arrays.size(); first += ArrayTable::kMost) {
+    ArrayTable table = {};
+    for (const TensorView& x :
+         arrays.subspan(first, std::min<size_t>(ArrayTable::kMost, arrays.size() - first))) {
+      const int i = table.items++;
+      table.array[i] = AnyArray(x);
+      table.count[i] = x.size();
+      table.first_block[i + 1] = table.first_block[i] + static_cast<int>(blocks_of(x.size(), most_blocks));
+    }
+    fn(table, first);
+  }
+}
+
+// The sums of several arrays' squares: one for each block, and then of those. The order does not depend on how many are in a call.
+constexpr int64_t kSquareBlocks = 512;
+
+__global__ void square_blocks(ArrayTable table, double* parts) {
+  double sum = 0;
+  table.each_own([&](double item) { sum += item * item; });
+  sum = merge_block(sum, 0.0, Plus());
+  if (threadIdx.x == 0) parts[blockIdx.x] = sum;
+}
+__global__ void add_blocks(ArrayTable table, const double* parts, PutNumber out) {
+  const int first = table.first_block[blockIdx.x], end = table.first_block[blockIdx.x + 1];
+  double sum = 0;
+  for (int i = first + static_cast<int>(threadIdx.x); i < end; i += static_cast<int>(blockDim.x))
+    sum += parts[i];
+  sum = merge_block(sum, 0.0, Plus());
+  out.y += blockIdx.x;
+  if (threadIdx.x == 0) out(0, sum);
+}
+
+size_t parts_scratch(std::span<const TensorView> arrays) {
+  int64_t blocks = 0;
+  for (const TensorView& x : arrays) blocks += blocks_of(x.size(), kSquareBlocks);
+  return static_cast<size_t>(blocks) * sizeof(double);
+}
+// To out[i], of array i; or their roots.
+void sum_squares(std::span<const TensorView> arrays, float* out, bool roots, std::span<std::byte> scratch,
+                 cudaStream_t stream) {
+  auto* const parts = reinterpret_cast<double*>(scratch.data());
+  each_table(arrays, kSquareBlocks, [&](const ArrayTable& table, size_t first) {
+    launch(square_blocks, table.grid(), stream, table, parts);
+    launch(add_blocks, Grid{static_cast<unsigned>(table.items), kUpdateThreads}, stream, table,
+           static_cast<const double*>(parts), PutNumber{out + first, roots});
+  });
+}
+
+size_t multi_sum_sq_scratch(const KernelSpec& spec) { return parts_scratch(spec.in); }
+void multi_sum_sq_cuda(const KernelArgs& args) {
+  sum_squares(args.in, args.out[0].mutable_as<float>(), false, args.scratch, stream_of(args));
 }
 
 // ---- LAMB ---------------------------------------------------------------------------------------------------------------
@@ -173,9 +250,7 @@ __global__ void lars_rates(int64_t count, NumberArray<A> rates, NumberArray<A> w
   for (const int64_t i : own_items(count)) {
     const A weight_norm = Math::sqrt(weights.get(i)),
             grad_norm = Math::sqrt(grads.get(i)) * A(p.rescale_grad);
-    const A rate = rates.get(i);
-    const A scaled = rate * A(p.eta) * weight_norm / (grad_norm + decays.get(i) * weight_norm + A(p.eps));
-    out.set(i, weight_norm > 0 && grad_norm > 0 ? scaled : rate);
+    out.set(i, update::lars_rate(p, rates.get(i), decays.get(i), weight_norm, grad_norm));
   }
 }
 
@@ -189,54 +264,62 @@ void multi_lars_cuda(const MultiLarsParams& p, const KernelArgs& args) {
   });
 }
 
+constexpr int kLarsWeights = 128;
+struct LarsTable {
+  float lr[kLarsWeights], wd[kLarsWeights];
+  float eta, eps, rescale_grad;
+};
+
+__global__ void lars_rates_of_norms(int64_t count, LarsTable p, const float* norms, const float* factor,
+                                    float* rates, float* decays) {
+  const float scale = p.rescale_grad * (factor != nullptr ? *factor : 1);
+  for (const int64_t i : own_items(count)) {
+    rates[i] = update::lars_rate(p, p.lr[i], p.wd[i], norms[2 * i], norms[2 * i + 1] * scale);
+    decays[i] = p.wd[i];
+  }
+}
+
+size_t norms_bytes(size_t arrays) { return (arrays * sizeof(float) + 63) / 64 * 64; }
+size_t lars_rates_scratch(const KernelSpec& spec) {
+  return norms_bytes(spec.in.size() - 2) + parts_scratch(spec.in.subspan(2));
+}
+
+// rates and decays, which are written; weight, grad of each.
+void multi_lars_rates_cuda(const LarsRatesParams& p, const KernelArgs& args) {
+  const cudaStream_t stream = stream_of(args);
+  const auto arrays = args.in.subspan(2);
+  float* const norms = reinterpret_cast<float*>(args.scratch.data());
+  sum_squares(arrays, norms, true, args.scratch.subspan(norms_bytes(arrays.size())), stream);
+  for (size_t first = 0; first < p.lrs.size(); first += kLarsWeights) {
+    const size_t count = std::min<size_t>(kLarsWeights, p.lrs.size() - first);
+    LarsTable table = {};
+    table.eta = p.eta;
+    table.eps = p.eps;
+    table.rescale_grad = p.rescale_grad;
+    std::copy_n(&p.lrs[first], count, table.lr);
+    std::copy_n(&p.wds[first], count, table.wd);
+    const auto items = static_cast<int64_t>(count);
+    launch(lars_rates_of_norms, grid_for(items), stream, items, table, norms + 2 * first,
+           ops::StepFactor::current(), args.out[0].mutable_as<float>() + first,
+           args.out[1].mutable_as<float>() + first);
+  }
+}
+
 __global__ void start_flag(bool init, float* flag) { *flag = init || *flag != 0 ? 1 : 0; }
 
-// Many arrays in one launch; each has a run of blocks.
-constexpr int kFiniteItems = 120;
-struct FiniteTable {
-  AnyArray array[kFiniteItems];
-  int64_t count[kFiniteItems];
-  int first_block[kFiniteItems + 1];
-  int items;
-};
-static_assert(sizeof(FiniteTable) <= 4000);  // kernels take 4 KB of parameters
-
-__global__ void clear_unless_finite(FiniteTable table, float* flag) {
-  const int block = static_cast<int>(blockIdx.x);
-  int number = 0;
-  while (number + 1 < table.items && table.first_block[number + 1] <= block) ++number;
-  const AnyArray& x = table.array[number];
-  const int blocks = table.first_block[number + 1] - table.first_block[number];
-  const int64_t step = static_cast<int64_t>(blocks) * blockDim.x;
-  for (int64_t i = static_cast<int64_t>(block - table.first_block[number]) * blockDim.x + threadIdx.x;
-       i < table.count[number]; i += step) {
-    const double item = x[i];
+__global__ void clear_unless_finite(ArrayTable table, float* flag) {
+  table.each_own([&](double item) {
     if (!(item - item == 0)) *flag = 0;  // all that write write the same
-  }
+  });
 }
 
 template <class P>
 void all_finite_cuda(const P& p, const KernelArgs& args) {
   float* const out = args.out[0].mutable_as<float>();
   launch(start_flag, Grid{}, stream_of(args), p.init_output, out);
-  alignas(FiniteTable) std::byte memory[sizeof(FiniteTable)] = {};
-  FiniteTable& table = *reinterpret_cast<FiniteTable*>(memory);
-  const auto flush = [&] {
-    if (table.items == 0) return;
-    const Grid grid{static_cast<unsigned>(table.first_block[table.items]), kUpdateThreads};
-    launch(clear_unless_finite, grid, stream_of(args), table, out);
-    table.items = 0;
-  };
-  for (const TensorView& x : args.in) {
-    if (x.size() == 0) continue;
-    if (table.items == kFiniteItems) flush();
-    const int i = table.items++;
-    table.array[i] = AnyArray(x);
-    table.count[i] = x.size();
-    const int64_t blocks = std::clamp<int64_t>(ceil_divide(x.size(), kUpdatesABlock), 1, 1 << 12);
-    table.first_block[i + 1] = table.first_block[i] + static_cast<int>(blocks);
-  }
-  flush();
+  each_table(args.in, 4096, [&](const ArrayTable& table, size_t) {
+    launch(clear_unless_finite, table.grid(), stream_of(args), table, out);
+  });
 }
 
 void reset_arrays_cuda(const KernelArgs& args) {
@@ -269,8 +352,9 @@ void kernels_multi_update_cuda(KernelList& list) {
     list.kernel<multi_adamw_cuda, one_precision_of<1>>(op, "multi_adamw_cuda", kGpu);
   list.kernel<multi_lamb_cuda<false>, multi_lamb_scratch>("_multi_lamb_update", "multi_lamb_cuda", kGpu);
   list.kernel<multi_lamb_cuda<true>, multi_lamb_scratch>("_multi_mp_lamb_update", "multi_lamb_cuda", kGpu);
-  list.kernel<multi_sum_sq_cuda, squares_scratch>("multi_sum_sq", "multi_sum_sq_cuda", kGpu);
+  list.kernel<multi_sum_sq_cuda, multi_sum_sq_scratch>("multi_sum_sq", "multi_sum_sq_cuda", kGpu);
   list.kernel<multi_lars_cuda>("multi_lars", "multi_lars_cuda", kGpu);
+  list.kernel<multi_lars_rates_cuda, lars_rates_scratch>("_multi_lars_rates", "multi_lars_rates_cuda", kGpu);
   list.kernel<all_finite_cuda<AllFiniteParams>>("all_finite", "all_finite_cuda", kGpu);
   list.kernel<all_finite_cuda<MultiAllFiniteParams>>("multi_all_finite", "multi_all_finite_cuda", kGpu);
   list.kernel<reset_arrays_cuda>("reset_arrays", "reset_arrays_cuda", kGpu);

@@ -222,6 +222,34 @@ void register_helpers(OpTable& table) {
       .one_shape()
       .types(kFloatingTypes)
       .zero_gradient();
+  using Rates = LarsRatesParams;
+  table.add<Rates>("_multi_lars_rates")
+      .doc(
+          "The rates of LARS for several weights as an array, and their decays as another one: those two, "
+          "then weight, "
+          "grad of each.")
+      .variadic("data", "num_weights", &Rates::num_weights)
+      .num_inputs([](const Rates& p) { return 2 + 2 * p.num_weights; })
+      .output("output")
+      .num_outputs([](const Rates&) { return 2; })
+      .inplace(0, 0)
+      .inplace(1, 1)
+      .infer_shape([](const Rates& p, ShapeInfer& s) {
+        check_lists(p, s);
+        for (int i = 0; i < 2; ++i) {
+          s.set_in(i, Shape{p.num_weights});
+          s.set_out(i, Shape{p.num_weights});
+        }
+        for (int i = 2; i < s.num_in(); i += 2) s.tie_inputs(i, i + 2, {});
+      })
+      .infer_type([](const Rates&, TypeInfer& t) {
+        for (int i = 0; i < 2; ++i) {
+          t.set_in(i, DType::float32);
+          t.set_out(i, DType::float32);
+        }
+      })
+      .types(kFloatingTypes)
+      .no_symbol();
   finite_rules(table.add<AllFiniteParams>("all_finite", {"data"})
                    .doc("1 if every number in the array is finite, else 0."));
   finite_rules(table.add<MultiAllFiniteParams>("multi_all_finite")
@@ -254,6 +282,11 @@ void register_optimizer(OpTable& table) {
   add_update<SignSgdParams>(table, "signsgd_update", {}, "A step by the sign of the gradient.");
   add_update<SignumParams>(table, "signum_update", {"mom"}, "A step by the sign of the momentum.");
   add_update<AdagradParams>(table, "_sparse_adagrad_update", {"history"}, "AdaGrad.");
+  add_update<AdaDeltaParams>(table, "_adadelta_update", {"mean_square", "mean_step"},
+                             "AdaDelta, with the mean squares of gradients and of steps.");
+  add_update<AdamaxParams>(table, "_adamax_update", {"mean", "largest"},
+                           "Adam with the largest gradient in place of the variance.");
+  add_update<NadamParams>(table, "_nadam_update", {"mean", "var"}, "Adam with Nesterov's momentum.");
   add_update<GroupAdagradParams>(table, "_contrib_group_adagrad_update", {"history"},
                                  "AdaGrad with one accumulated square a row.")
       .infer_shape([](const GroupAdagradParams&, ShapeInfer& s) {

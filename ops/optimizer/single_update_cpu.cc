@@ -115,6 +115,9 @@ void kernels_single_update(OpTable& table) {
   table.kernel<run_update<SignSgdParams, SignSgd>>("signsgd_update", "signsgd_cpu");
   table.kernel<run_update<SignumParams, Signum>>("signum_update", "signum_cpu");
   table.kernel<run_update<AdagradParams, Adagrad>>("_sparse_adagrad_update", "adagrad_cpu");
+  table.kernel<run_update<AdaDeltaParams, AdaDelta>>("_adadelta_update", "adadelta_cpu");
+  table.kernel<run_update<AdamaxParams, Adamax>>("_adamax_update", "adamax_cpu");
+  table.kernel<run_update<NadamParams, Nadam>>("_nadam_update", "nadam_cpu");
   table.kernel<group_adagrad>("_contrib_group_adagrad_update", "group_adagrad_cpu");
   table.kernel<run_update<LambPhase1Params, LambDirection>>("lamb_update_phase1", "lamb_phase1_cpu");
   table.kernel<lamb_phase2<false>>("lamb_update_phase2", "lamb_phase2_cpu");

@@ -134,6 +134,9 @@ void kernels_single_update_cuda(KernelList& list) {
   list.kernel<update_cuda<SignSgdParams, SignSgd>>("signsgd_update", "signsgd_cuda", kGpu);
   list.kernel<update_cuda<SignumParams, Signum>>("signum_update", "signum_cuda", kGpu);
   list.kernel<update_cuda<AdagradParams, Adagrad>>("_sparse_adagrad_update", "adagrad_cuda", kGpu);
+  list.kernel<update_cuda<AdaDeltaParams, AdaDelta>>("_adadelta_update", "adadelta_cuda", kGpu);
+  list.kernel<update_cuda<AdamaxParams, Adamax>>("_adamax_update", "adamax_cuda", kGpu);
+  list.kernel<update_cuda<NadamParams, Nadam>>("_nadam_update", "nadam_cuda", kGpu);
   list.kernel<group_adagrad_cuda>("_contrib_group_adagrad_update", "group_adagrad_cuda", kGpu);
   list.kernel<update_cuda<LambPhase1Params, LambDirection>>("lamb_update_phase1", "lamb_phase1_cuda", kGpu);
   list.kernel<mp_lamb_phase1_cuda>("mp_lamb_update_phase1", "lamb_phase1_cuda", kGpu);

@@ -145,6 +145,32 @@ struct AdagradParams : RateFields {
   float epsilon = 1e-7f;
 };
 
+// MXNet computes the rules of these three by functions on arrays.
+struct AdaDeltaParams : RescaleFields {
+  float rho = 0.9f, epsilon = 1e-5f, wd = 0;
+  static void fields(FieldList<AdaDeltaParams>& f) {
+    f("rho", &AdaDeltaParams::rho, "Decay of both means.");
+    UpdateFields::fields(f);
+  }
+};
+
+struct AdamaxParams : RateFields {
+  float beta1 = 0.9f, beta2 = 0.999f;
+};
+
+struct NadamParams : RateFields {
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+  float grad_factor = 1, mean_factor = 1, variance_factor = 1;
+  static void fields(FieldList<NadamParams>& f) {
+    using P = NadamParams;
+    UpdateFields::fields(f);
+    f("grad_factor", &P::grad_factor, "How much of the gradient the step has.").required("0.9");
+    f("mean_factor", &P::mean_factor, "How much of the mean the step has.").required("0.9");
+    f("variance_factor", &P::variance_factor, "Multiplies the variance, to correct it for its start at zero.")
+        .required("1");
+  }
+};
+
 struct GroupAdagradParams : RescaleFields {
   float lr = 0, epsilon = 1e-5f;
   static void fields(FieldList<GroupAdagradParams>& f) {
@@ -227,6 +253,21 @@ struct MultiLarsParams {
     f("eta", &MultiLarsParams::eta, "The trust coefficient.").required("1");
     f("eps", &MultiLarsParams::eps, "Avoids a division by zero.").required("1e-8");
     f("rescale_grad", &MultiLarsParams::rescale_grad, "Multiplies the gradients first.");
+  }
+};
+
+struct LarsRatesParams {
+  std::vector<float> lrs, wds;
+  float eta = 0, eps = 0, rescale_grad = 1.0f;
+  int num_weights = 1;
+  static void fields(FieldList<LarsRatesParams>& f) {
+    using P = LarsRatesParams;
+    f("lrs", &P::lrs, "Learning rates.").required("(0.1,)");
+    f("wds", &P::wds, "Weight decays.").required("(0.01,)");
+    f("eta", &P::eta, "The trust coefficient.").required("1");
+    f("eps", &P::eps, "Avoids a division by zero.").required("1e-8");
+    f("rescale_grad", &P::rescale_grad, "Multiplies the gradients first.");
+    f("num_weights", &P::num_weights, "Number of weights.").at_least(1);
   }
 };
 

@@ -253,6 +253,68 @@ struct Adagrad {
   }
 };
 
+template <class A>
+struct AdaDelta {
+  static constexpr int kStates = 2;
+  A rho, epsilon, wd;
+  Rescale<A> rescale;
+  explicit AdaDelta(const AdaDeltaParams& p) : rho(p.rho), epsilon(p.epsilon), wd(p.wd), rescale(p) {}
+  [[gnu::always_inline]] constexpr A operator()(A w, A g,
+                                                A* s) const {  // mean squares of gradients and steps
+    g = rescale(g);
+    s[0] = rho * s[0] + (1 - rho) * g * g;
+    const A step = std::sqrt(s[1] + epsilon) / std::sqrt(s[0] + epsilon) * g;
+    s[1] = rho * s[1] + (1 - rho) * step * step;
+    return w - (step + wd * w);
+  }
+};
+
+template <class A>
+struct Adamax {
+  static constexpr int kStates = 2;
+  A lr, wd, beta1, beta2;
+  Rescale<A> rescale;
+  explicit Adamax(const AdamaxParams& p) : lr(p.lr), wd(p.wd), beta1(p.beta1), beta2(p.beta2), rescale(p) {}
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {  // mean, largest
+    g = rescale.clip(rescale.scale * g + wd * w);
+    s[0] = beta1 * s[0] + (1 - beta1) * g;
+    const A kept = beta2 * s[1], size = std::abs(g);
+    s[1] = kept > size ? kept : size;
+    return w - lr * s[0] / s[1];
+  }
+};
+
+template <class A>
+struct Nadam {
+  static constexpr int kStates = 2;
+  A lr, wd, beta1, beta2, epsilon, grad_factor, mean_factor, variance_factor;
+  Rescale<A> rescale;
+  explicit Nadam(const NadamParams& p)
+      : lr(p.lr),
+        wd(p.wd),
+        beta1(p.beta1),
+        beta2(p.beta2),
+        epsilon(p.epsilon),
+        grad_factor(p.grad_factor),
+        mean_factor(p.mean_factor),
+        variance_factor(p.variance_factor),
+        rescale(p) {}
+  [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
+    g = rescale.clip(rescale.scale * g + wd * w);
+    s[0] = beta1 * s[0] + (1 - beta1) * g;
+    s[1] = beta2 * s[1] + (1 - beta2) * g * g;
+    const A ahead = grad_factor * g + mean_factor * s[0];
+    return w - lr * ahead / (std::sqrt(variance_factor * s[1]) + epsilon);
+  }
+};
+
+// The rate of a layer by LARS, from the norms of weight and gradient.
+template <class A, class P>
+constexpr A lars_rate(const P& p, A lr, A wd, A weight_norm, A grad_norm) {
+  const A scaled = lr * A(p.eta) * weight_norm / (grad_norm + wd * weight_norm + A(p.eps));
+  return weight_norm > 0 && grad_norm > 0 ? scaled : lr;
+}
+
 // How long LAMB's step is, from the norms of weight and direction.
 constexpr float lamb_rate(float lr, float weight_norm, float step_norm, float lower, float upper) {
   if (lower >= 0 && weight_norm < lower) weight_norm = lower;

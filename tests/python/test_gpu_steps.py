@@ -84,7 +84,13 @@ OPTIMIZERS = {
     "rmsprop": {"learning_rate": 0.01, "centered": True},
     "ftrl": {"learning_rate": 0.1},
     "signum": {"learning_rate": 0.01, "momentum": 0.9},
+    "lars": {"learning_rate": 0.1, "eta": 0.1, "wd": 1e-3},
+    "lars momentum": {"learning_rate": 0.1, "eta": 0.1, "wd": 1e-3, "momentum": 0.9},
+    "adadelta": {"learning_rate": 0.1, "wd": 1e-3},
+    "adamax": {"learning_rate": 0.01, "wd": 1e-3},
+    "nadam": {"learning_rate": 0.01, "wd": 1e-3},
 }
+IN_STEPS = ["sgd", "adam", "adagrad", "lamb", "lars momentum", "adadelta", "adamax", "nadam"]
 
 
 def gluon_step(optimizer, settings):
@@ -126,9 +132,10 @@ def schedule():
 
 @needs_standin
 @pytest.mark.parametrize("make", [gluon_step, module_step])
-@pytest.mark.parametrize("optimizer", ["adam", "sgd", "adagrad", "lamb"])
+@pytest.mark.parametrize("optimizer", IN_STEPS)
 def test_a_step_is_three_graphs(make, optimizer):
-    step = make(optimizer, {"lr_scheduler": schedule()})
+    settings = {name: value for name, value in OPTIMIZERS[optimizer].items() if name != "learning_rate"}
+    step = make(optimizer.split()[0], {**settings, "lr_scheduler": schedule()})
     for _ in range(6):
         step()
     steady = counted(step)
@@ -163,7 +170,7 @@ def test_updates_follow_rates_as_on_the_host(name):
         np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["sgd momentum", "adam"])
+@pytest.mark.parametrize("name", ["sgd momentum", "adam", "lars", "lars momentum", "nadam"])
 def test_masters_of_short_weights(name):
     settings = {**OPTIMIZERS[name], "multi_precision": True}
     results = [
@@ -243,7 +250,9 @@ def some_overflow(i, k):
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-@pytest.mark.parametrize("name", ["sgd momentum", "signum", "nag", "adagrad", "lamb uncorrected"])
+@pytest.mark.parametrize(
+    "name", ["sgd momentum", "signum", "nag", "adagrad", "lamb uncorrected", "lars momentum", "adadelta"]
+)
 def test_overflows_skip_steps_on_the_device_as_on_the_host(name, devices):
     if mx.context.num_gpus() < devices:
         pytest.skip("too few GPUs")
@@ -269,16 +278,16 @@ def test_the_scale_rises_on_the_device(monkeypatch):
 
 
 @needs_standin
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adagrad", "lamb"])
+@pytest.mark.parametrize("optimizer", IN_STEPS)
 def test_steps_with_a_loss_scale_read_nothing(optimizer):
-    step = scaled_training([GPU], optimizer, {"learning_rate": 0.01}, 6, some_overflow)[0]
+    step = scaled_training([GPU], optimizer.split()[0], OPTIMIZERS[optimizer], 6, some_overflow)[0]
     steady = counted(lambda: step(6))
     assert steady.reads == steady.waits == 0
 
 
 def test_optimizers_of_several_operators_have_the_scale_on_the_host():
-    run = scaled_training([GPU], "adamax", {"learning_rate": 0.01}, 6, some_overflow, read=True)
-    want = scaled_training([CPU], "adamax", {"learning_rate": 0.01}, 6, some_overflow, read=True)
+    run = scaled_training([GPU], "dcasgd", {"learning_rate": 0.01}, 6, some_overflow, read=True)
+    want = scaled_training([CPU], "dcasgd", {"learning_rate": 0.01}, 6, some_overflow, read=True)
     assert run[1]._amp_loss_scaler._on_device is None
     assert run[3] == want[3]
     for got, expected in zip(run[2], want[2]):

@@ -234,6 +234,46 @@ def test_lamb_in_float16():
     np.testing.assert_allclose(weight.asnumpy(), [1 - step, 2 + step], rtol=2e-3)
 
 
+@pytest.mark.parametrize("rates", [[1.0, 0.5, 0.25], [0.0, 0.5, 0.25]])
+def test_lars_corrects_each_momentum(rates):
+    """When the rate changes, and whatever weights have one call; a rate that was 0 corrects nothing."""
+    results = []
+    for together in (True, False):
+        made = mx.optimizer.LARS(momentum=0.9, lr_scheduler=lambda step: rates[step - 1])
+        update = mx.optimizer.get_updater(made)
+        weights = [mx.nd.ones((2,)) for _ in range(9)]
+        for _ in rates:
+            if together:
+                update(list(range(9)), [w * 0.5 for w in weights], weights)
+            else:
+                for i, w in enumerate(weights):
+                    update(i, w * 0.5, w)
+        results += [w.asnumpy() for w in weights]
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_rates_of_lars_from_the_weights(dtype):
+    weights = [mx.nd.array(x, dtype=dtype) for x in ([3, 4], [[1.0], [2.0]], [0.0], [2.0])]
+    grads = [mx.nd.array(x, dtype=dtype) for x in ([0.5, 0], [[1.0], [0.0]], [1.0], [0.0])]
+    lrs, wds, common = (
+        (0.1, 0.2, 0.3, 0.4),
+        (0.01, 0.0, 0.1, 0.2),
+        {"eta": 0.5, "eps": 1e-3, "rescale_grad": 0.5},
+    )
+    rates, decays = mx.nd.empty(4), mx.nd.empty(4)
+    arrays = [a for pair in zip(weights, grads) for a in pair]
+    update = mx.nd._internal._multi_lars_rates
+    update(rates, decays, *arrays, lrs=lrs, wds=wds, num_weights=4, out=[rates, decays], **common)
+    squares = [mx.nd.multi_sum_sq(*a, num_arrays=4) for a in (weights, grads)]
+    want = mx.nd.multi_lars(mx.nd.array(lrs), *squares, mx.nd.array(wds), **common)
+    np.testing.assert_allclose(rates.asnumpy(), want.asnumpy(), rtol=1e-6)
+    np.testing.assert_array_equal(decays.asnumpy(), np.float32(wds))
+    with pytest.raises(ValueError, match=r"_multi_lars_rates.*lrs has 1 values; expected 4"):
+        update(rates, decays, *arrays, lrs=(0.1,), wds=wds, num_weights=4, out=[rates, decays], **common)
+
+
 def test_lars():
     weight, grads = problem()
     state = {}

@@ -270,6 +270,33 @@ def _RPowerScalar(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _adadelta_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean_square: NDArray,
+    mean_step: NDArray,
+    rho: float = 0.9,
+    epsilon: float = 1e-05,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _adamax_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    largest: NDArray,
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _adamw_update(
     weight: NDArray,
     grad: NDArray,
@@ -716,6 +743,16 @@ def _multi_lamb_update(
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def _multi_lars_rates(
+    *data: NDArray,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    eta: float,
+    eps: float,
+    rescale_grad: float = 1.0,
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def _multi_mp_adamw_update(
     *data: NDArray,
     lrs: Sequence[float],
@@ -741,6 +778,24 @@ def _multi_mp_lamb_update(
     clip_gradient: float = -1.0,
     bias_correction: bool = True,
     step_count: int | Sequence[int],
+    out: NDArray | list[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def _nadam_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    grad_factor: float | None = None,
+    mean_factor: float | None = None,
+    variance_factor: float | None = None,
     out: NDArray | list[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

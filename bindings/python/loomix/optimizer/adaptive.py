@@ -179,6 +179,7 @@ class RMSProp(Optimizer):
 
 
 @register
+@updates_in_place
 class AdaDelta(Optimizer):
     """AdaDelta (arXiv:1212.5701): needs no learning rate.
 
@@ -210,12 +211,9 @@ class AdaDelta(Optimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         _, wd = self._begin(index)
-        grad = self._scaled(grad)
+        attrs = {**self._formula_scaling(), "wd": wd, "rho": self.rho, "epsilon": self.epsilon}
         mean_square, mean_step = state
-        mean_square[:] = self.rho * mean_square + (1.0 - self.rho) * grad * grad
-        step = nd.sqrt(mean_step + self.epsilon) / nd.sqrt(mean_square + self.epsilon) * grad
-        mean_step[:] = self.rho * mean_step + (1.0 - self.rho) * step * step
-        weight[:] -= step + wd * weight
+        nd._internal._adadelta_update(weight, grad, mean_square, mean_step, out=weight, **attrs)
 
 
 @register
@@ -264,6 +262,7 @@ class Ftrl(Optimizer):
 
 
 @register
+@updates_in_place
 class Adamax(Optimizer):
     """Adam with the largest gradient in place of the mean square (section 7 of arXiv:1412.6980).
 
@@ -295,16 +294,13 @@ class Adamax(Optimizer):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         lr /= 1.0 - self.beta1 ** self._index_update_count[index]
-        grad = grad * self.rescale_grad + wd * weight
-        if self.clip_gradient is not None:
-            grad = grad.clip(-self.clip_gradient, self.clip_gradient)
+        attrs = {**self._formula_scaling(), "lr": lr, "wd": wd, "beta1": self.beta1, "beta2": self.beta2}
         mean, largest = state
-        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * grad
-        largest[:] = nd.maximum(self.beta2 * largest, nd.abs(grad))
-        weight[:] -= lr * mean / largest
+        nd._internal._adamax_update(weight, grad, mean, largest, out=weight, **attrs)
 
 
 @register
+@updates_in_place
 class Nadam(Optimizer):
     """Adam with Nesterov's momentum (Dozat 2016).
 
@@ -350,20 +346,27 @@ class Nadam(Optimizer):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         lr, wd = self._begin(index)
         count = self._index_update_count[index]
-        grad = grad * self.rescale_grad + wd * weight
-        if self.clip_gradient is not None:
-            grad = grad.clip(-self.clip_gradient, self.clip_gradient)
         momentum = self.beta1 * (1.0 - 0.5 * 0.96 ** (count * self.schedule_decay))
         next_momentum = self.beta1 * (1.0 - 0.5 * 0.96 ** ((count + 1) * self.schedule_decay))
         self.m_schedule *= momentum
         next_schedule = self.m_schedule * next_momentum
         mean, variance = state
-        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * grad
-        variance[:] = self.beta2 * variance + (1.0 - self.beta2) * grad * grad
-        ahead = (1.0 - momentum) / (1.0 - self.m_schedule) * grad + next_momentum / (
-            1.0 - next_schedule
-        ) * mean
-        weight[:] -= lr * ahead / (nd.sqrt(variance / (1.0 - self.beta2**count)) + self.epsilon)
+        nd._internal._nadam_update(
+            weight,
+            grad,
+            mean,
+            variance,
+            out=weight,
+            lr=lr,
+            wd=wd,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            grad_factor=(1.0 - momentum) / (1.0 - self.m_schedule),
+            mean_factor=next_momentum / (1.0 - next_schedule),
+            variance_factor=1.0 / (1.0 - self.beta2**count),
+            **self._formula_scaling(),
+        )
 
 
 @register

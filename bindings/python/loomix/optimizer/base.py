@@ -418,6 +418,11 @@ class Optimizer:
             return {"rescale_grad": self.rescale_grad, "clip_gradient": self.clip_gradient}
         return {"rescale_grad": self.rescale_grad}
 
+    def _formula_scaling(self) -> dict[str, Any]:
+        """The same where MXNet computes with array functions: there a limit of 0 clips, too."""
+        limit = {} if self.clip_gradient is None else {"clip_gradient": self.clip_gradient}
+        return {"rescale_grad": self.rescale_grad, **limit}
+
     def _scaled(self, grad: Any) -> Any:
         """The gradient, rescaled and clipped, for rules written with array functions."""
         grad = grad * self.rescale_grad

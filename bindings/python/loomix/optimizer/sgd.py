@@ -27,6 +27,22 @@ def _interleaved(*lists: Any) -> list[Any]:
     return [item for group in zip(*lists) for item in group]
 
 
+def _update_several(
+    weight: Any, grad: Any, state: Any, master: Any, attrs: dict[str, Any], rates: Any = ()
+) -> None:
+    """One call for several dense parameters. ``rates``: arrays of rates and decays, in place of attributes."""
+    has_momentum = "momentum" in attrs
+    lists = [weight, grad]
+    if master:
+        momenta, masters = zip(*state)
+        lists += [momenta, masters] if has_momentum else [masters]
+    elif has_momentum:
+        lists.append(state)
+    name = f"multi_{'mp_' if master else ''}sgd_{'mom_' if has_momentum else ''}update"
+    update = getattr(nd, f"preloaded_{name}" if rates else name)
+    update(*_interleaved(*lists), *rates, num_weights=len(weight), out=weight, **attrs)
+
+
 class _MomentumState(Optimizer):
     """Keeps one momentum array, and with ``multi_precision`` the float32 weight *after* it."""
 
@@ -105,7 +121,7 @@ class SGD(_MomentumState):
         attrs = self._momentum_attrs()
         dense = all(w.stype == "default" and g.stype == "default" for w, g in zip(weight, grad))
         if dense and len(index) > 1:
-            self._update_dense(weight, grad, state, master, {**attrs, "lrs": lrs, "wds": wds})
+            _update_several(weight, grad, state, master, {**attrs, "lrs": lrs, "wds": wds})
             return
         for w, g, s, lr, wd in zip(weight, grad, state, lrs, wds):
             attrs.update(lr=lr, wd=wd, out=w)
@@ -119,20 +135,6 @@ class SGD(_MomentumState):
                 nd.sgd_update(w, g, lazy_update=self.lazy_update, **attrs)
             else:
                 nd.sgd_mom_update(w, g, s, lazy_update=self.lazy_update, **attrs)
-
-    def _update_dense(self, weight: Any, grad: Any, state: Any, master: Any, attrs: Any) -> None:
-        """One call for several dense parameters."""
-        attrs.update(num_weights=len(weight), out=weight)
-        if master:
-            momenta, masters = zip(*state)
-            if self.momentum > 0:
-                nd.multi_mp_sgd_mom_update(*_interleaved(weight, grad, momenta, masters), **attrs)
-            else:
-                nd.multi_mp_sgd_update(*_interleaved(weight, grad, masters), **attrs)
-        elif self.momentum > 0:
-            nd.multi_sgd_mom_update(*_interleaved(weight, grad, state), **attrs)
-        else:
-            nd.multi_sgd_update(*_interleaved(weight, grad), **attrs)
 
 
 @register
@@ -245,6 +247,7 @@ def _norm(array: NDArray) -> NDArray:
 
 
 @register
+@updates_in_place
 class LARS(_MomentumState):
     """Layer-wise adaptive rates for large batches (arXiv:1708.03888).
 
@@ -294,6 +297,19 @@ class LARS(_MomentumState):
         self.skip = 0
         self.last_lr: Any = None
         self.cur_lr: Any = None
+        self._noted_step: int | None = None  # of cur_lr
+        # On GPUs, with the decays: of the weights that one call has.
+        self._rates: dict[Any, tuple[NDArray, NDArray]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        del state["_rates"], state["_noted_step"]
+        return state
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._noted_step = None
+        self._rates = {}
 
     @staticmethod
     def _decayed_endings() -> tuple[str, ...]:
@@ -319,6 +335,9 @@ class LARS(_MomentumState):
         self._update_count(index)
         lrs, wds = self._get_lrs(index), self._get_wds(index)
         momentum = self._corrected_momentum()
+        if weight[0].context.device_type == "gpu" and all(a.stype == "default" for a in (*weight, *grad)):
+            self._update_on_gpu(list(zip(index, weight, grad, state, lrs, wds)), momentum, master)
+            return
         for i, w, g, s, lr, wd in zip(index, weight, grad, state, lrs, wds):
             velocity, target = s if master else (s, w)
             step = self._scaled(g.astype("float32") if master else g) + wd * target
@@ -334,17 +353,39 @@ class LARS(_MomentumState):
             if master:
                 w[:] = target.astype(w.dtype)
 
+    def _update_on_gpu(self, items: Any, momentum: Any, master: Any) -> None:
+        """By operators that change their arrays in place. On the host the norms would have one core."""
+        attrs = self._formula_scaling()
+        if self.momentum != 0.0:
+            attrs["momentum"] = momentum
+        for is_plain in (False, True):
+            chosen = [item for item in items if self._is_plain(item[0]) == is_plain]
+            if not chosen:
+                continue
+            index, weight, grad, state, lrs, wds = (list(column) for column in zip(*chosen))
+            if is_plain:
+                _update_several(weight, grad, state, master, {**attrs, "lrs": lrs, "wds": wds})
+                continue
+            key = (weight[0].context, tuple(index))
+            if key not in self._rates:
+                shape, context = len(index), weight[0].context
+                self._rates[key] = (nd.empty(shape, context), nd.empty(shape, context))
+            rates = self._rates[key]
+            measured = [s[1] for s in state] if master else weight
+            settings: dict[str, Any] = {"eta": self.eta, "eps": self.eps, "rescale_grad": self.rescale_grad}
+            settings.update(num_weights=len(index), lrs=lrs, wds=wds, out=list(rates))
+            nd._internal._multi_lars_rates(*rates, *_interleaved(measured, grad), **settings)
+            _update_several(weight, grad, state, master, attrs, rates)
+
     def _corrected_momentum(self) -> Any:
-        """The momentum for this update, and a note of the rate for the next one."""
+        """The momentum for this step, and a note of the rate for the next one."""
         rate = self.learning_rate
-        if self.cur_lr is None:
-            self.last_lr = rate
-        elif rate != self.cur_lr:
-            self.last_lr = self.cur_lr
-        else:
-            self.last_lr = rate
+        if self._noted_step != self.num_update or self.cur_lr is None:  # else a further call of the same step
+            self.last_lr = rate if self.cur_lr is None else self.cur_lr
+            self._noted_step = self.num_update
         self.cur_lr = rate
-        return self.momentum * (rate / self.last_lr) if self.momentum_correction else self.momentum
+        is_corrected = self.momentum_correction and self.last_lr != 0
+        return self.momentum * (rate / self.last_lr) if is_corrected else self.momentum
 
 
 @register
