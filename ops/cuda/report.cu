@@ -94,6 +94,32 @@ void when_done(engine::DeviceQueue& queue, bool on_own_thread, Next next) {
   if (!token->subscribe(go_on)) go_on();
 }
 
+void go_on_when_done(const ops::KernelArgs& args, engine::Completion completion,
+                     std::function<void(const ops::KernelArgs&)> next) {
+  struct State {
+    ops::KernelArgs args;
+    engine::RunContext context;  // the one that was given is gone when the device is done
+    engine::Completion completion;
+    std::function<void(const ops::KernelArgs&)> next;
+  };
+  const auto state =
+      std::make_shared<State>(State{args, *args.context, std::move(completion), std::move(next)});
+  state->args.context = &state->context;
+  const auto end = [state](std::exception_ptr error) {
+    error ? state->completion.fail(std::move(error)) : state->completion.done();
+  };
+  engine::DeviceQueue& queue = *state->context.queue;
+  when_done(queue, true, [state, end, &queue](std::exception_ptr error) {
+    try {
+      if (error) std::rethrow_exception(error);
+      state->next(state->args);
+      when_done(queue, false, end);
+    } catch (...) {
+      end(std::current_exception());
+    }
+  });
+}
+
 HostCopy::HostCopy(const TensorView& array) : bytes_(static_cast<size_t>(array.bytes())), view_(array) {
   view_.data = bytes_.data();
   if (bytes_.empty()) return;

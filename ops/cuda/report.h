@@ -40,6 +40,12 @@ class HostWord {
 using Next = std::function<void(std::exception_ptr)>;
 void when_done(engine::DeviceQueue& queue, bool on_own_thread, Next next);
 
+// For kernels whose further work depends on what the device finds. When all that is on the queue now is done, next(args) runs on a thread
+// that may allocate and put more work there; the end of that completes the task. What it throws fails the task. `args`: the kernel's
+// own, in a copy that lives as long.
+void go_on_when_done(const ops::KernelArgs& args, engine::Completion completion,
+                     std::function<void(const ops::KernelArgs&)> next);
+
 // An array's copy on the host, of a device that is done with it.
 class HostCopy {
  public:

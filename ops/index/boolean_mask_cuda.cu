@@ -52,35 +52,16 @@ void take_chosen(const MaskParams& p, const KernelArgs& args, int64_t chosen) {
          stream_of(args));
 }
 
-void boolean_mask_cuda(const AttrsBase& attrs, const KernelArgs& given, engine::Completion completion) {
-  struct State {
-    const MaskParams& p;
-    KernelArgs args;
-    engine::RunContext context;  // the one that was given is gone when the device is done
-    engine::Completion completion;
-    HostWord chosen;
-  };
-  const auto state = std::make_shared<State>(
-      State{attrs.as<MaskParams>(), given, *given.context, std::move(completion), HostWord()});
-  state->args.context = &state->context;
-  engine::DeviceQueue& queue = *state->context.queue;
-  const TensorView& index = given.in[1];
+void boolean_mask_cuda(const AttrsBase& attrs, const KernelArgs& args, engine::Completion completion) {
+  const auto chosen = std::make_shared<HostWord>();
+  const TensorView& index = args.in[1];
   if (index.size() > 0) {
-    const SortSpace<uint32_t> space = sort_chosen(index, given.scratch, stream_of(given));
-    launch(count_chosen, grid_for(index.size()), stream_of(given), index.size(), space.sorted_keys(),
-           state->chosen.on_device());
+    const SortSpace<uint32_t> space = sort_chosen(index, args.scratch, stream_of(args));
+    launch(count_chosen, grid_for(index.size()), stream_of(args), index.size(), space.sorted_keys(),
+           chosen->on_device());
   }
-  const auto end = [state](std::exception_ptr error) {
-    error ? state->completion.fail(std::move(error)) : state->completion.done();
-  };
-  when_done(queue, true, [state, end, &queue](std::exception_ptr error) {
-    try {
-      if (error) std::rethrow_exception(error);
-      take_chosen(state->p, state->args, state->chosen.value());
-      when_done(queue, false, end);
-    } catch (...) {
-      end(std::current_exception());
-    }
+  go_on_when_done(args, std::move(completion), [&p = attrs.as<MaskParams>(), chosen](const KernelArgs& kept) {
+    take_chosen(p, kept, chosen->value());
   });
 }
 

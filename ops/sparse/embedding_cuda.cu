@@ -97,30 +97,10 @@ void sum_look_ups(const EmbeddingParams& p, const KernelArgs& args) {
   lists->var().add_pending({args.context->queue->record()});
 }
 
-void embedding_gradient_cuda(const AttrsBase& attrs, const KernelArgs& given, engine::Completion completion) {
-  if (given.req[0] == Req::null) return completion.done();
-  struct State {
-    const EmbeddingParams& p;
-    KernelArgs args;
-    engine::RunContext context;  // the one that was given is gone when the device is done
-    engine::Completion completion;
-  };
-  const auto state = std::make_shared<State>(
-      State{attrs.as<EmbeddingParams>(), given, *given.context, std::move(completion)});
-  state->args.context = &state->context;
-  engine::DeviceQueue& queue = *state->context.queue;
-  const auto end = [state](std::exception_ptr error) {
-    error ? state->completion.fail(std::move(error)) : state->completion.done();
-  };
-  when_done(queue, true, [state, end, &queue](std::exception_ptr error) {
-    try {
-      if (error) std::rethrow_exception(error);
-      sum_look_ups(state->p, state->args);
-      when_done(queue, false, end);
-    } catch (...) {
-      end(std::current_exception());
-    }
-  });
+void embedding_gradient_cuda(const AttrsBase& attrs, const KernelArgs& args, engine::Completion completion) {
+  if (args.req[0] == Req::null) return completion.done();
+  go_on_when_done(args, std::move(completion),
+                  [&p = attrs.as<EmbeddingParams>()](const KernelArgs& kept) { sum_look_ups(p, kept); });
 }
 
 Support gives_rows_there(const EmbeddingParams&, const KernelSpec& spec) {
