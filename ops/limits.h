@@ -39,39 +39,44 @@ inline const CacheLimits& cache_limits() {
 }
 
 // How much work pays for what it takes to begin it another way. Handing a piece to another core takes the same time at each
-// level, in which a core multiplies more at a higher one.
+// level, in which a core multiplies more at a higher one. A number is every level's unless the level's row has its own.
 struct WorkLimits {
   // Of a product of matrices: one of fewer is faster on one thread.
-  double team_flops;
-  // Of a block of a product that is cut by its shape.
-  double block_flops;
+  double team_flops = 400'000;
+  // Of a block of a product that is cut by its shape, and of one of bfloat16 that oneDNN multiplies.
+  double block_flops = 16e6;
+  double bfloat16_block_flops = 4e6;
+  // Of the small matrices of a batch, for one thread.
+  double matrix_flops = 50'000;
   // Multiplications or sums of plain loops for one thread.
-  int64_t loop_steps;
+  int64_t loop_steps = 100'000;
+  // Elements for one thread: of elementwise loops, of loops that round or read 8 bits, and of optimizers' updates.
+  int64_t loop_elements = 32'768;
+  int64_t quantized_elements = 4096;
+  int64_t update_elements = 16'384;
   // Of a convolution that may well be cut into too few pieces for all cores.
-  double one_core_flops;
+  double one_core_flops = 2e6;
   // A 1 x 1 convolution with fewer weights is not worth the copies into oneDNN's layout.
-  int64_t pointwise_weights;
+  int64_t pointwise_weights = 8192;
+  // Weights of a convolution that fewer pixels use are read in place: a packed copy, which takes as much memory again, hardly
+  // pays.
+  int64_t packed_pixels = 512;
+  // Of a piece of an unfolded image from which a weight's gradient is summed: it stays in the second cache.
+  int64_t unfolded_floats = 65'536;
+  // Panels of data are slower than oneDNN's product from more rows on, and for fewer hidden units.
+  int64_t panel_rows = 512;
+  int64_t panel_hidden = 64;
 };
 
 inline constexpr WorkLimits kWorkLimits[] = {
-    {.team_flops = 400'000,
-     .block_flops = 16e6,
-     .loop_steps = 100'000,
-     .one_core_flops = 2e6,
-     .pointwise_weights = 8192},  // base
-    {.team_flops = 400'000,
-     .block_flops = 16e6,
-     .loop_steps = 100'000,
-     .one_core_flops = 2e6,
-     .pointwise_weights = 8192},  // AVX2
-    {.team_flops = 400'000,
-     .block_flops = 16e6,
-     .loop_steps = 100'000,
-     .one_core_flops = 2e6,
-     .pointwise_weights = 8192},  // AVX-512
+    {},  // base
+    {},  // AVX2
+    {},  // AVX-512
 };
 
 constexpr const WorkLimits& limits_of(Isa isa) { return kWorkLimits[static_cast<size_t>(isa)]; }
-inline const WorkLimits& work_limits() { return limits_of(machine_isa()); }
+const WorkLimits& work_limits();
+// So many items of `elements` each, or items that cost as much, are worth another core.
+int64_t loop_grain(int64_t elements = 1);
 
 }  // namespace loomix::ops

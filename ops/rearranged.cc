@@ -6,6 +6,7 @@
 #include "base/inline_vector.h"
 #include "engine/parallel_for.h"
 #include "ops/elemwise/loops.h"
+#include "ops/limits.h"
 #include "ops/scratch_slots.h"
 
 namespace loomix::ops {
@@ -34,7 +35,7 @@ void transpose_as(int64_t images, int64_t rows, int64_t columns, const TensorVie
                   engine::RunContext& context) {
   const auto tiles = [](int64_t length) { return (length + kTile - 1) / kTile; };
   const int64_t down = tiles(rows), across = tiles(columns);
-  const int64_t grain = kGrain / (kTile * kTile);
+  const int64_t grain = loop_grain(kTile * kTile);
   engine::parallel_for(context, images * down * across, grain, [&](int64_t begin, int64_t end) {
     T tile[kTile * kTile];
     T line[kTile];
@@ -54,7 +55,7 @@ void transpose_as(int64_t images, int64_t rows, int64_t columns, const TensorVie
 }
 
 void convert(const TensorView& from, const TensorView& to, engine::RunContext& context) {
-  engine::parallel_for(context, from.size(), kGrain, [&](int64_t begin, int64_t end) {
+  engine::parallel_for(context, from.size(), loop_grain(), [&](int64_t begin, int64_t end) {
     convert_row(from.dtype, at(from, begin), to.dtype, at(to, begin), end - begin);
   });
 }

@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 
 #include "engine/engine.h"
+#include "engine/omp_threads.h"
 #include "engine/parallel_for.h"
+#include "ops/elemwise/binary.h"
 #include "ops/limits.h"
 #include "ops/linalg/blas.h"
 #include "ops/linear/gemm_blocks.h"
@@ -117,6 +119,38 @@ void loops(const Setup& setup) {
   });
 }
 
+// An operator on elements, which does one thing with each.
+void elements(const Setup& setup) {
+  derive("loop_elements", static_cast<double>(work_limits().loop_elements), [&](double work) {
+    const auto size = static_cast<size_t>(work) * static_cast<size_t>(setup.context.cores) + kLoopBlock;
+    const std::vector<float> a(size, 1), b(size, 2);
+    std::vector<float> c(size);
+    return shared(setup, work, kLoopBlock, [&](int64_t begin, int64_t end) {
+      const auto first = static_cast<size_t>(begin * kLoopBlock);
+      binary_row(binary_code<fn::Add>, DType::float32, Spread::none, &a[first], &b[first], &c[first],
+                 (end - begin) * kLoopBlock);
+    });
+  });
+}
+
+// Batches of small products.
+void matrices(const Setup& setup) {
+  constexpr int64_t kSide = 8;
+  constexpr size_t kSize = kSide * kSide;
+  derive("matrix_flops", work_limits().matrix_flops, [&](double work) {
+    const double flops = 2.0 * kSize * kSide;
+    const auto count = static_cast<size_t>(work / flops + 1) * static_cast<size_t>(setup.context.cores);
+    const std::vector<float> a(count * kSize, 1), b(count * kSize, 1);
+    std::vector<float> c(count * kSize);
+    return shared(setup, work, flops, [&](int64_t begin, int64_t end) {
+      engine::set_omp_threads(1);
+      for (size_t i = static_cast<size_t>(begin) * kSize; i < static_cast<size_t>(end) * kSize; i += kSize)
+        Blas<float>::gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSide, kSide, kSide, 1, &a[i], kSide,
+                          &b[i], kSide, 0, &c[i], kSide);
+    });
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -137,6 +171,8 @@ int main(int argc, char** argv) {
     fmt::print("{} of {} cores\n", context.cores, cores);
     products(setup);
     loops(setup);
+    elements(setup);
+    matrices(setup);
   });
   engine->wait_all();
 }

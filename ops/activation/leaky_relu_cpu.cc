@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/activation/leaky_relu.h"
 
+#include <limits>
+
 #include "ops/activation/leaky_relu_loops.h"
 #include "ops/elemwise/apply.h"
 #include "ops/isa.h"
@@ -82,7 +84,9 @@ class SlopeReader {
 
  private:
   // Elements of a piece, so that halves fit into a Stretch.
-  static int64_t longest(DType dtype) { return is_half(dtype) ? kLoopBlock : kGrain; }
+  static int64_t longest(DType dtype) {
+    return is_half(dtype) ? kLoopBlock : std::numeric_limits<int64_t>::max();
+  }
 
   int64_t most_;
   alignas(8) char one_[8] = {};
@@ -187,7 +191,7 @@ void leaky_relu_gamma_cpu(const KernelArgs& args) {
       const double product = x * static_cast<double>(grad[i]);
       return x > 0 ? 0.0 : product;
     };
-    engine::parallel_for(*args.context, channels, kGrain / a_channel, [&](int64_t begin, int64_t end) {
+    engine::parallel_for(*args.context, channels, loop_grain(a_channel), [&](int64_t begin, int64_t end) {
       for (int64_t first = begin; first < end; first += kLoopBlock) {
         const int64_t last = std::min(end, first + kLoopBlock);
         double sums[kLoopBlock] = {};

@@ -4,19 +4,17 @@
 #include "engine/parallel_for.h"
 #include "ops/conv/conv_gemm_kernels.h"
 #include "ops/isa.h"
+#include "ops/limits.h"
 #include "ops/scratch_slots.h"
 
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kUnfoldedFloats = 65536;  // a quarter of a megabyte: stays in the second cache
 constexpr int64_t kWeightParts = 8;  // partial sums of the weight's gradient, whatever the number of threads
 
 const ConvGemmKernels& kernels() { return best_loops<ConvGemmKernels>(); }
 
-// Weights that so few pixels use are read in place: a packed copy, which takes as much memory again, hardly pays.
-constexpr int64_t kFewestPixelsToPack = 512;
-bool packs_weight(const ConvGeometry& g) { return g.batch * g.out_size() >= kFewestPixelsToPack; }
+bool packs_weight(const ConvGeometry& g) { return g.batch * g.out_size() >= work_limits().packed_pixels; }
 
 constexpr int64_t kFewestParts = 8;  // of the data's gradient: fewer images are cut by their channels
 
@@ -154,7 +152,7 @@ ConvWeightGemm::ConvWeightGemm(const ConvGeometry& g, bool, int cores)
 int64_t ConvWeightGemm::parts(const ConvGeometry& g) { return std::clamp<int64_t>(g.batch, 1, kWeightParts); }
 
 int64_t ConvWeightGemm::at_once(const ConvGeometry& g) {
-  return std::clamp<int64_t>(kUnfoldedFloats / padded_depth(g, kernels().lanes), 8,
+  return std::clamp<int64_t>(work_limits().unfolded_floats / padded_depth(g, kernels().lanes), 8,
                              std::max<int64_t>(g.out_size(), 8));
 }
 

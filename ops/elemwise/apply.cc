@@ -58,7 +58,7 @@ void broadcast_short_rows(Binary op, const BroadcastPlan& plan, const TensorView
   const int64_t size = plan.row_size();
   const int64_t rows_a_block = kLoopBlock / size;
   const int64_t blocks = (plan.rows() + rows_a_block - 1) / rows_a_block;
-  engine::parallel_for(*args.context, blocks, kGrain / kLoopBlock, [&](int64_t begin, int64_t end) {
+  engine::parallel_for(*args.context, blocks, loop_grain(kLoopBlock), [&](int64_t begin, int64_t end) {
     RowGatherer left(a, plan, 0, begin * rows_a_block);
     RowGatherer right(b, plan, 1, begin * rows_a_block);
     const int64_t last = std::min(end * rows_a_block, plan.rows());
@@ -123,7 +123,7 @@ void apply_broadcast(Binary op, const TensorView& a, const TensorView& b, const 
     return;
   }
   if (size < kShortRow) return broadcast_short_rows(op, plan, a, b, y, args);
-  engine::parallel_for(*args.context, rows, kGrain / size, [&](int64_t begin, int64_t end) {
+  engine::parallel_for(*args.context, rows, loop_grain(size), [&](int64_t begin, int64_t end) {
     RowCursor cursor(plan, begin);
     for (int64_t row = begin; row < end; ++row, cursor.next()) {
       binary_row(op, y.dtype, spread, element(a, cursor.offset(0)), element(b, cursor.offset(1)),
@@ -156,7 +156,7 @@ void apply_broadcast_copy(const TensorView& x, const TensorView& y, const Kernel
     });
   };
   if (plan.rows() > 1 || !repeats) {
-    engine::parallel_for(*args.context, plan.rows(), kGrain / size, copy_rows);
+    engine::parallel_for(*args.context, plan.rows(), loop_grain(size), copy_rows);
     return;
   }
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
@@ -183,7 +183,7 @@ void apply_broadcast_scalar(Binary op, const TensorView& x, double scalar, const
   dispatch_bits(y.dtype, [&]<class T>(Type<T>) {
     const T* const from = static_cast<const T*>(x.data);
     T* const to = static_cast<T*>(y.data);
-    engine::parallel_for(*args.context, plan.rows(), kGrain / size, [&](int64_t begin, int64_t end) {
+    engine::parallel_for(*args.context, plan.rows(), loop_grain(size), [&](int64_t begin, int64_t end) {
       T block[kLoopBlock];
       RowCursor cursor(plan, begin);
       if (repeats) {

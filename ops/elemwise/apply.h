@@ -6,6 +6,7 @@
 #include "engine/parallel_for.h"
 #include "ops/elemwise/loops.h"
 #include "ops/kernel.h"
+#include "ops/limits.h"
 
 // Whole arrays by the loops of loops.h, over the cores that the task has.
 namespace loomix::ops {
@@ -13,12 +14,8 @@ namespace loomix::ops {
 // fn(begin, end) over [0, count), split at multiples of kLoopBlock so that results do not depend on the cores.
 template <class Fn>
 void parallel_blocks(const KernelArgs& args, int64_t count, Fn&& fn) {
-  if (count <= kGrain) {
-    if (count > 0) fn(int64_t{0}, count);
-    return;
-  }
   engine::parallel_for(
-      *args.context, (count + kLoopBlock - 1) / kLoopBlock, kGrain / kLoopBlock,
+      *args.context, (count + kLoopBlock - 1) / kLoopBlock, loop_grain(kLoopBlock),
       [&](int64_t begin, int64_t end) { fn(begin * kLoopBlock, std::min(end * kLoopBlock, count)); });
 }
 

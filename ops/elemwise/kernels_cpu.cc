@@ -39,7 +39,7 @@ void where_cpu(const KernelArgs& args) {
         });
         return;
       }
-      engine::parallel_each(*args.context, condition.size(), kGrain / row, [&](int64_t i) {
+      engine::parallel_each(*args.context, condition.size(), loop_grain(row), [&](int64_t i) {
         std::copy_n(((test[i] & counting) != 0 ? yes : no) + i * row, row, to + i * row);
       });
     });

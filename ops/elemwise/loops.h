@@ -32,7 +32,6 @@ struct Number {
 };
 
 inline constexpr int64_t kLoopBlock = 256;
-inline constexpr int64_t kGrain = 32768;  // elements that are worth another core
 
 // The vectorised loops of one instruction set, by code. Integers have none (null) where double does.
 using UnaryLoop = void (*)(const void* x, void* y, int64_t count);

@@ -51,7 +51,7 @@ class FusedState final : public KernelState {
     const Pointers pointers = find_pointers(args);
     if (!folds_.empty()) return run_pieces(pointers, args);
     ScratchSlots memory = slots(args);
-    const int64_t grain = std::max<int64_t>(1, kGrain / block_);
+    const int64_t grain = std::max<int64_t>(1, loop_grain(block_));
     engine::parallel_for(*args.context, blocks_, grain, [&](int64_t begin, int64_t end) {
       const ScratchSlots::Use own(memory);
       run_range(begin, end, with_slots(pointers, own.as<std::byte>()), args, {});
@@ -116,7 +116,7 @@ class FusedState final : public KernelState {
     int64_t part_bytes = 1;
     for (const ClosingFold& closing : folds_)
       part_bytes += 2 * closing.fold.lead_outputs() * static_cast<int64_t>(sizeof(double));
-    const int64_t pieces = std::clamp(std::min(blocks_ * block_ / kGrain, kMostPartBytes / part_bytes),
+    const int64_t pieces = std::clamp(std::min(blocks_ * block_ / loop_grain(), kMostPartBytes / part_bytes),
                                       int64_t{1}, std::min(blocks_, kMostPieces));
     piece_blocks_ = (blocks_ + pieces - 1) / pieces;
     num_pieces_ = (blocks_ + piece_blocks_ - 1) / piece_blocks_;

@@ -9,6 +9,7 @@
 #include "engine/parallel_for.h"
 #include "ops/first_noted.h"
 #include "ops/kernel.h"
+#include "ops/limits.h"
 
 // Batches of matrices, as kernels walk them.
 namespace loomix::ops {
@@ -22,13 +23,15 @@ struct Matrices {
   int64_t size() const { return rows * columns; }
 };
 
+inline int64_t matrices_a_thread(double flops, const WorkLimits& limits = work_limits()) {
+  return static_cast<int64_t>(std::max(1.0, limits.matrix_flops / std::max(flops, 1.0)));
+}
+
 // Calls fn(i) for each of `count` matrices, in parallel where `flops` for each make that worth it. BLAS and LAPACK run on
 // the thread that calls them: their own threads would make results depend on the number of cores.
 template <class Fn>
 void each_matrix(const KernelArgs& args, int64_t count, double flops, Fn&& fn) {
-  constexpr double kFlopsPerThread = 50'000;
-  const auto grain = static_cast<int64_t>(std::max(1.0, kFlopsPerThread / std::max(flops, 1.0)));
-  engine::parallel_for(*args.context, count, grain, [&](int64_t begin, int64_t end) {
+  engine::parallel_for(*args.context, count, matrices_a_thread(flops), [&](int64_t begin, int64_t end) {
     engine::set_omp_threads(1);
     for (int64_t i = begin; i < end; ++i) fn(i);
   });

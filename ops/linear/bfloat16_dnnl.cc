@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "ops/limits.h"
 #include "ops/linear/product_list.h"
 #include "ops/primitive_dnnl.h"
 #include "ops/scratch_slots.h"
@@ -15,7 +16,6 @@ namespace {
 using namespace onednn;
 
 constexpr auto kBfloat = dnnl::memory::data_type::bf16;
-constexpr double kFlopsOfBlock = 4e6;
 constexpr int64_t kMostBlocks = 16, kUnit = 32, kShortest = 64;
 
 // The product is cut along its longer side, by its shape alone.
@@ -26,8 +26,9 @@ struct Blocks {
   explicit Blocks(const MatMul& s) : across(s.n >= s.m) {
     const int64_t whole = across ? s.n : s.m;
     const double flops = 2.0 * static_cast<double>(s.m * s.n) * static_cast<double>(s.k);
-    const int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(flops / kFlopsOfBlock), 1,
-                                               std::clamp<int64_t>(whole / kShortest, 1, kMostBlocks));
+    const int64_t wanted =
+        std::clamp<int64_t>(static_cast<int64_t>(flops / work_limits().bfloat16_block_flops), 1,
+                            std::clamp<int64_t>(whole / kShortest, 1, kMostBlocks));
     length = std::min(whole, ((whole + wanted - 1) / wanted + kUnit - 1) / kUnit * kUnit);
     count = (whole + length - 1) / length;
     last = whole - (count - 1) * length;

@@ -114,15 +114,11 @@ bool has_instructions() { return false; }
 }  // namespace
 
 Support bfloat16_panels_support(const FullyConnectedParams& p, const KernelSpec& spec) {
-  constexpr int64_t kFewestRows = 4, kMostRows = 512, kLeastHidden = 64;
+  constexpr int64_t kFewestRows = 4;
   if (spec.out[0].dtype != DType::bfloat16) return Support::no("it is for bfloat16");
   if (!has_instructions()) return Support::no("this processor has no instructions for bfloat16");
   if (spec.in[1].shape[1] % 2 != 0) return Support::no("the depth is odd");
-  const int64_t rows = spec.out[0].size() / p.num_hidden;
-  if (rows < kFewestRows) return Support::no("there are too few rows");
-  if (rows > kMostRows) return Support::no("there are too many rows");
-  if (p.num_hidden < kLeastHidden) return Support::no("there are too few hidden units");
-  return Support::yes();
+  return panels_pay(spec.out[0].size() / p.num_hidden, kFewestRows, p.num_hidden);
 }
 
 size_t bfloat16_panels_scratch(const FullyConnectedParams& p, const KernelSpec& spec) {

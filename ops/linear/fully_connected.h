@@ -3,6 +3,7 @@
 
 #include "base/params.h"
 #include "ops/kernel.h"
+#include "ops/limits.h"
 
 namespace loomix::ops {
 
@@ -29,6 +30,8 @@ void fully_connected_shapes(const FullyConnectedParams&, BilinearShapes&);
 // weight in place.
 void fully_connected_panels(const FullyConnectedParams&, const KernelArgs&);
 Support fully_connected_panels_support(const FullyConnectedParams&, const KernelSpec&);
+// Whether panels of rows are the faster product of so many rows and hidden units.
+Support panels_pay(int64_t rows, int64_t fewest, int64_t hidden, const WorkLimits& limits = work_limits());
 size_t fully_connected_panels_scratch(const FullyConnectedParams&, const KernelSpec&);
 void bfloat16_panels(const FullyConnectedParams&, const KernelArgs&);
 Support bfloat16_panels_support(const FullyConnectedParams&, const KernelSpec&);

@@ -14,17 +14,20 @@ const FullyConnectedLoops& loops() { return best_loops<FullyConnectedLoops>(); }
 
 }  // namespace
 
+// Measured beside oneDNN's product, which is slow for a weight that no cache holds, and for a few dozen rows.
+Support panels_pay(int64_t rows, int64_t fewest, int64_t hidden, const WorkLimits& limits) {
+  if (rows < fewest) return Support::no("there are too few rows");
+  if (rows > limits.panel_rows) return Support::no("there are too many rows");
+  if (hidden < limits.panel_hidden) return Support::no("there are too few hidden units");
+  return Support::yes();
+}
+
 Support fully_connected_panels_support(const FullyConnectedParams& p, const KernelSpec& spec) {
-  // Measured beside oneDNN's product, which is slow for a weight that no cache holds, and for a few dozen rows.
-  constexpr int64_t kMostRows = 512, kLeastHidden = 64;
   if (spec.out[0].dtype != DType::float32) return Support::no("it is for float32");
   const int64_t rows = spec.out[0].size() / p.num_hidden;
   const int64_t depth = spec.in[1].shape[1], lanes = loops().lanes;
   const int64_t least = depth * p.num_hidden > cache_limits().kept_weight_bytes ? 4 : lanes * 4 / 5;
-  if (rows < least) return Support::no("there are too few rows");
-  if (rows > kMostRows) return Support::no("there are too many rows");
-  if (p.num_hidden < kLeastHidden) return Support::no("there are too few hidden units");
-  return Support::yes();
+  return panels_pay(rows, least, p.num_hidden);
 }
 
 size_t fully_connected_panels_scratch(const FullyConnectedParams& p, const KernelSpec& spec) {

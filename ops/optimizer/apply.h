@@ -8,6 +8,7 @@
 #include "engine/parallel_for.h"
 #include "ops/isa.h"
 #include "ops/kernel.h"
+#include "ops/limits.h"
 #include "ops/optimizer/update_loops.h"
 
 namespace loomix::ops::update {
@@ -62,16 +63,15 @@ void apply(Make&& make, const TensorView& weight, const TensorView& grad, std::s
            const TensorView* weight32, const TensorView& out, engine::RunContext& context) {
   // Loops round the last elements of a range in their own way, so ranges end where the whole does, or at a block.
   constexpr int64_t kBlock = 64;
-  constexpr int64_t kGrain = 16384 / kBlock;
   UpdateArrays arrays{.weight = weight.data, .grad = grad.data, .out = out.data};
   if (weight32) arrays.weight32 = weight32->mutable_as<float>();
   for (size_t i = 0; i < states.size(); ++i) arrays.states[i] = states[i].data;
   const auto run = [&](UpdateLoop loop, const void* rule) {
     const int64_t size = weight.size();
     arrays.rule = rule;
-    engine::parallel_for(context, (size + kBlock - 1) / kBlock, kGrain, [&](int64_t begin, int64_t end) {
-      loop(arrays, begin * kBlock, std::min(end * kBlock, size));
-    });
+    engine::parallel_for(
+        context, (size + kBlock - 1) / kBlock, work_limits().update_elements / kBlock,
+        [&](int64_t begin, int64_t end) { loop(arrays, begin * kBlock, std::min(end * kBlock, size)); });
   };
   dispatch_floating(weight.dtype, "update", [&]<class T>(Type<T>) {
     const auto rule = make(Type<Accum<T>>{});

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/parallel_for.h"
+#include "ops/limits.h"
 #include "ops/linear/fully_connected.h"
 #include "ops/quantization/layer_sums.h"
 #include "ops/quantization/product_range.h"
@@ -12,7 +13,6 @@ namespace loomix::ops {
 namespace {
 
 using engine::parallel_for;
-constexpr int64_t kGrain = 4096;
 
 // ---- convolution ----
 
@@ -202,6 +202,7 @@ template <class Fn>
 void combine(const KernelArgs& args, double a_step, double b_step, double out_step, Fn&& fn) {
   if (args.req[0] == Req::null) return;
   const double per = per_step(out_step);
+  const int64_t grain = work_limits().quantized_elements;
   dispatch_bytes(args.in[0].dtype, [&]<class A>(Type<A>) {
     dispatch_bytes(args.in[1].dtype, [&]<class B>(Type<B>) {
       const A* a = args.in[0].as<A>();
@@ -209,7 +210,7 @@ void combine(const KernelArgs& args, double a_step, double b_step, double out_st
       const auto each = [&]<class Real>(Type<Real>, auto* out, auto&& finish) {
         const auto of_a = static_cast<Real>(a_step), of_b = static_cast<Real>(b_step),
                    by = static_cast<Real>(per);
-        parallel_for(*args.context, args.out[0].size(), kGrain, [=](int64_t begin, int64_t end) {
+        parallel_for(*args.context, args.out[0].size(), grain, [=](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i)
             out[i] = finish(fn(static_cast<Real>(a[i]) * of_a, static_cast<Real>(b[i]) * of_b) * by);
         });

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "engine/parallel_for.h"
+#include "ops/limits.h"
 #include "ops/quantization/quantization.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
@@ -17,8 +18,6 @@ Range checked_range(float low, float high, const char* who) {
 }
 
 namespace {
-
-constexpr int64_t kGrain = 4096;
 
 // One pass; a number that is none, or infinite, spoils the result, which `checked_range` then refuses.
 template <class T>
@@ -56,7 +55,8 @@ void rescale(const KernelArgs& args, const Factors& factors) {
   const int64_t size = args.out[0].size();
   if (!out || size == 0) return;
   const int64_t columns = factors.ranges && !factors.ranges->is_one() ? size / args.out[0].shape[0] : size;
-  engine::parallel_for(*args.context, size, kGrain, [=](int64_t begin, int64_t end) {
+  const int64_t grain = work_limits().quantized_elements;
+  engine::parallel_for(*args.context, size, grain, [=](int64_t begin, int64_t end) {
     const auto add = static_cast<float>(factors.shift);
     while (begin < end) {
       const float by = factors.at(begin / columns);

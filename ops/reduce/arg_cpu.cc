@@ -24,7 +24,7 @@ void put_index(const TensorView& y, int64_t i, int64_t index) {
 template <class Order, class T>
 void search(const T* x, const AxisSplit& split, const TensorView& y, const KernelArgs& args) {
   using Value = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
-  engine::parallel_each(*args.context, split.lines(), kGrain / split.size, [&](int64_t i) {
+  engine::parallel_each(*args.context, split.lines(), loop_grain(split.size), [&](int64_t i) {
     const T* line = x + split.start(i, split.size);
     int64_t found = 0;
     Value best = static_cast<Value>(line[0]);

@@ -10,9 +10,9 @@
 namespace loomix::ops {
 namespace {
 
-constexpr int64_t kColumns = 1024;      // accumulators of one pass over columns: 8 KB
-constexpr int64_t kChunk = 4 * kGrain;  // elements of a piece where one output takes very many
-constexpr int64_t kMostPieces = 256;    // of all outputs together, which bounds their memory
+constexpr int64_t kColumns = 1024;    // accumulators of one pass over columns: 8 KB
+constexpr int64_t kChunk = 1 << 17;   // elements of a piece where one output takes very many
+constexpr int64_t kMostPieces = 256;  // of all outputs together, which bounds their memory
 
 // Axes of one kind, outermost first, neighbours merged.
 struct Walk {
@@ -135,7 +135,7 @@ class Reducer {
     const int64_t work = std::max<int64_t>(1, plan_.items * plan_.width);
     const int64_t units_a_block =
         plan_.inner_kept ? std::max<int64_t>(1, kColumns / plan_.inner) : kLoopBlock;
-    engine::parallel_for(*args_.context, plan_.units, kGrain / work, [&](int64_t begin, int64_t end) {
+    engine::parallel_for(*args_.context, plan_.units, loop_grain(work), [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; unit += units_a_block)
         run_block(unit, std::min(end, unit + units_a_block), finish);
     });

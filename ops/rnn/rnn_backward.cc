@@ -126,7 +126,7 @@ class Backward {
       const C* const first = states_ + (layer_ * s_.directions + d) * s_.batch * outputs;
       C* const before = before_ + d * s_.rows() * outputs;
       engine::parallel_each(
-          context, s_.steps, kGrain / std::max<int64_t>(1, s_.batch * outputs), [&](int64_t t) {
+          context, s_.steps, loop_grain(std::max<int64_t>(1, s_.batch * outputs)), [&](int64_t t) {
             for (int64_t n = 0; n < s_.batch; ++n) {
               const C* const from =
                   starts(d, t, n) ? first + n * outputs : output_row(d, step_before(d, t), n);

@@ -183,7 +183,7 @@ class Forward {
     const auto threshold = static_cast<uint64_t>((1.0 - static_cast<double>(p_.p)) * 0x1p32);
     RandomStream random = args.random;
     random.offset += static_cast<uint64_t>(layer_ * size);
-    engine::parallel_for(*args.context, size, kGrain / 4, [&](int64_t begin, int64_t end) {
+    engine::parallel_for(*args.context, size, loop_grain(4), [&](int64_t begin, int64_t end) {
       if (!args.training) {
         std::fill(marks + begin, marks + end, kUntouched);
         return;

@@ -6,6 +6,7 @@
 #include "engine/parallel_for.h"
 #include "ops/elemwise/loops.h"
 #include "ops/isa.h"
+#include "ops/limits.h"
 #include "ops/rnn/rnn_pieces.h"
 
 // What the forward and the backward run of recurrent layers share.
@@ -32,7 +33,7 @@ class RnnArray {
 
  private:
   void convert(DType from, const void* x, DType to, void* y, engine::RunContext& context) const {
-    engine::parallel_for(context, (view_.size() + kLoopBlock - 1) / kLoopBlock, kGrain / kLoopBlock,
+    engine::parallel_for(context, (view_.size() + kLoopBlock - 1) / kLoopBlock, loop_grain(kLoopBlock),
                          [&](int64_t begin, int64_t end) {
                            const int64_t first = begin * kLoopBlock;
                            convert_row(from, static_cast<const char*>(x) + first * size_of(from), to,
@@ -116,7 +117,7 @@ template <class C>
 void apply_drops(double p, int64_t size, const uint8_t* marks, const C* from, C* to,
                  engine::RunContext& context) {
   const C factors[] = {0, static_cast<C>(p < 1 ? 1 / (1 - p) : 0), 1};  // by RnnDrop
-  engine::parallel_each(context, size, kGrain, [&](int64_t i) { to[i] = from[i] * factors[marks[i]]; });
+  engine::parallel_each(context, size, loop_grain(), [&](int64_t i) { to[i] = from[i] * factors[marks[i]]; });
 }
 
 }  // namespace loomix::ops

@@ -16,14 +16,14 @@ void copy_rows(char* to, int64_t to_step, const char* from, int64_t from_step, i
     bytes *= rows;
     rows = 1;
   }
-  constexpr int64_t kBytesACore = 4 * kGrain;
+  const int64_t bytes_a_core = 4 * loop_grain();
   if (rows == 1) {
-    engine::parallel_for(*args.context, bytes, kBytesACore, [&](int64_t begin, int64_t end) {
+    engine::parallel_for(*args.context, bytes, bytes_a_core, [&](int64_t begin, int64_t end) {
       std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
     });
     return;
   }
-  engine::parallel_each(*args.context, rows, kBytesACore / bytes, [&](int64_t row) {
+  engine::parallel_each(*args.context, rows, bytes_a_core / bytes, [&](int64_t row) {
     std::memcpy(to + row * to_step, from + row * from_step, static_cast<size_t>(bytes));
   });
 }

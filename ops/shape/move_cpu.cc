@@ -124,7 +124,7 @@ void pad_cpu(const PadParams& p, const KernelArgs& args) {
       std::copy_n(from, size, to + before);
       fill_border(before + size, width);
     };
-    engine::parallel_for(*args.context, y.size() / width, kGrain / width, [&](int64_t begin, int64_t end) {
+    engine::parallel_for(*args.context, y.size() / width, loop_grain(width), [&](int64_t begin, int64_t end) {
       for_pad_rows(p, x.shape, y.shape, begin, end, fill_row);
     });
   });
@@ -143,7 +143,7 @@ void backward_pad_cpu(const PadParams& p, const KernelArgs& args) {
     using Wide = std::conditional_t<std::is_integral_v<T> || std::is_same_v<T, double>, Sum, float>;
     const T* const from = grad.as<T>();
     T* const to = y.mutable_as<T>();
-    engine::parallel_each(*args.context, y.size() / width, kGrain / width, [&](int64_t row) {
+    engine::parallel_each(*args.context, y.size() / width, loop_grain(width), [&](int64_t row) {
       for (int64_t first = 0; first < width; first += kLoopBlock) {
         const int64_t count = std::min(kLoopBlock, width - first);
         Sum sums[kLoopBlock] = {};

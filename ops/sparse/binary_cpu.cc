@@ -7,6 +7,7 @@
 #include "engine/parallel_for.h"
 #include "ops/elemwise/binary.h"
 #include "ops/elemwise/elemwise.h"
+#include "ops/limits.h"
 #include "ops/sparse/row_set.h"
 #include "ops/sparse/sparse.h"
 #include "ops/table.h"
@@ -141,7 +142,7 @@ void dense_with_sparse(Binary op, const KernelArgs& args) {
   const auto apply = [&](const void* whole, const void* part, void* y, int64_t count) {
     combine(op, out.dtype, sparse ? whole : part, sparse ? part : whole, y, count);
   };
-  const int64_t grain = kGrain / std::max<int64_t>(size, 1);
+  const int64_t grain = loop_grain(std::max<int64_t>(size, 1));
   engine::parallel_for(*args.context, out.shape[0], grain, [&](int64_t begin, int64_t end) {
     std::vector<std::byte> kept;
     const int64_t* id = stored.indices();

@@ -9,6 +9,7 @@
 #include "ops/elemwise/binary.h"
 #include "ops/elemwise/unary.h"
 #include "ops/isa.h"
+#include "ops/limits.h"
 
 namespace loomix::ops::testing {
 namespace {
@@ -134,7 +135,7 @@ TEST(Unary, MatchesTheReferenceInEveryType) {
 }
 
 TEST(Unary, LargeArraysOnTwoCoresEqualOne) {
-  const int64_t count = 3 * kGrain + 77;
+  const int64_t count = 3 * work_limits().loop_elements + 77;
   for (const char* name : {"exp", "tanh", "sigmoid"}) {
     const Tensor x(Shape{count}, DType::float32, random_values(count, -4, 4, DType::float32, 3));
     const auto one = run_op(name, {x});

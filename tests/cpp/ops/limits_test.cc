@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/linalg/matrices.h"
+#include "ops/linear/fully_connected.h"
 #include "ops/linear/gemm_blocks.h"
 
 namespace loomix::ops {
@@ -31,6 +33,14 @@ TEST(Limits, FollowTheLevelOfInstructions) {
     EXPECT_GT(limits.block_flops, limits.team_flops);
     EXPECT_GT(limits.one_core_flops, 0);
     EXPECT_GT(limits.pointwise_weights, 0);
+    EXPECT_GE(limits.matrix_flops, below.matrix_flops);
+    EXPECT_GE(limits.loop_elements, below.loop_elements);
+    EXPECT_GE(limits.quantized_elements, below.quantized_elements);
+    EXPECT_GE(limits.update_elements, below.update_elements);
+    EXPECT_GT(limits.bfloat16_block_flops, limits.team_flops);
+    EXPECT_GT(limits.packed_pixels, 0);
+    EXPECT_GT(limits.unfolded_floats, 0);
+    EXPECT_GT(limits.panel_rows, limits.panel_hidden);
   }
   EXPECT_EQ(work_limits().team_flops, limits_of(machine_isa()).team_flops);
 }
@@ -44,6 +54,25 @@ TEST(Limits, SmallProductsAreOneBlock) {
   limits.team_flops = 600'000;
   EXPECT_EQ(blocks_wanted(CutBy::shape, square, 2, limits), 1);
   EXPECT_EQ(blocks_wanted(CutBy::cores, square, 2, limits), 1);
+}
+
+TEST(Limits, PanelsAreForSomeRowsAndManyUnits) {
+  WorkLimits limits = limits_of(Isa::v3);
+  limits.panel_rows = 100;
+  limits.panel_hidden = 10;
+  EXPECT_TRUE(static_cast<bool>(panels_pay(100, 4, 10, limits)));
+  EXPECT_STREQ(panels_pay(101, 4, 10, limits).refusal, "there are too many rows");
+  EXPECT_STREQ(panels_pay(3, 4, 10, limits).refusal, "there are too few rows");
+  EXPECT_STREQ(panels_pay(100, 4, 9, limits).refusal, "there are too few hidden units");
+}
+
+TEST(Limits, SmallMatricesShareAThread) {
+  WorkLimits limits = limits_of(Isa::v3);
+  EXPECT_EQ(matrices_a_thread(1000, limits), 50);
+  EXPECT_EQ(matrices_a_thread(1e9, limits), 1);
+  EXPECT_EQ(matrices_a_thread(0, limits), 50'000);
+  limits.matrix_flops = 2000;
+  EXPECT_EQ(matrices_a_thread(1000, limits), 2);
 }
 
 }  // namespace
