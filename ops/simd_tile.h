@@ -73,7 +73,9 @@ inline void tile_any(int64_t rows, int64_t columns, int64_t depth, const float* 
   const int64_t vectors = (columns + kLanes - 1) / kLanes;
   if (vectors == 1) return tile_rows<1>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
   if (vectors == 2) return tile_rows<2>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
-  if (vectors == 3) return tile_rows<3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+  if constexpr (kVectors > 2) {
+    if (vectors == 3) return tile_rows<3>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+  }
   return tile_rows<kVectors>(rows, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/parallel_for.h"
 #include "ops/conv/conv_gemm_kernels.h"
+#include "ops/conv/conv_phases.h"
 #include "ops/isa.h"
 #include "ops/limits.h"
 #include "ops/scratch_slots.h"
@@ -11,14 +12,11 @@ namespace loomix::ops {
 namespace {
 
 constexpr int64_t kWeightParts = 8;  // partial sums of the weight's gradient, whatever the number of threads
+constexpr int64_t kFewestParts = 8;  // of the data's gradient: fewer images are cut by their channels
 
 const ConvGemmKernels& kernels() { return best_loops<ConvGemmKernels>(); }
 
 bool packs_weight(const ConvGeometry& g) { return g.batch * g.out_size() >= work_limits().packed_pixels; }
-
-constexpr int64_t kFewestParts = 8;  // of the data's gradient: fewer images are cut by their channels
-
-int64_t lines(int64_t floats) { return (floats + 15) / 16 * 16; }  // whole cache lines
 
 }  // namespace
 
@@ -48,8 +46,8 @@ ScratchSlots PreparedConvGemm::slots(const KernelArgs& args) const {
 }
 
 ConvGemm::ConvGemm(const ConvGeometry& g, bool, int cores)
-    : PreparedConvGemm(g, packs_weight(g) ? lines(g.groups * g.filters * g.depth()) : 0,
-                       lines(padded_image_size(g) + kSurplus + g.depth() * kernels().width + kSurplus),
+    : PreparedConvGemm(g, packs_weight(g) ? whole_lines(g.groups * g.filters * g.depth()) : 0,
+                       whole_lines(padded_image_size(g) + kSurplus + g.depth() * kernels().width + kSurplus),
                        g.batch * g.groups * panels(g), cores) {}
 
 int64_t ConvGemm::panels(const ConvGeometry& g) {
@@ -97,14 +95,19 @@ ConvGeometry ConvDataGemm::part_of(const ConvGeometry& g) {
 }
 
 ConvDataGemm::ConvDataGemm(const ConvGeometry& g, bool, int cores)
-    : PreparedConvGemm(
-          g, lines(g.groups * g.filters * g.depth()),
-          lines((g.filters + kernels().rows) * kernels().width + padded_image_size(part_of(g)) + kSurplus),
-          g.batch * g.groups * (g.channels / std::max<int64_t>(1, part_of(g).channels)), cores),
+    : PreparedConvGemm(g,
+                       whole_lines(g.groups * g.filters * g.depth()) +
+                           (has_phases(g) ? whole_lines(g.filters * DataPhases(g).plane + kSurplus) : 0),
+                       has_phases(g) ? 0
+                                     : whole_lines((g.filters + kernels().rows) * kernels().width +
+                                                   padded_image_size(part_of(g)) + kSurplus),
+                       g.batch * g.groups * (g.channels / std::max<int64_t>(1, part_of(g).channels)), cores),
+      by_phases_(has_phases(g)),
       parts_(g.channels / std::max<int64_t>(1, part_of(g).channels)) {}
 
 // The unit of work is some channels of a group of an image.
 void ConvDataGemm::run(const ConvOperands& operands, const KernelArgs& args) const {
+  if (by_phases_) return run_phases(geometry, operands, shared(args), args);
   const ConvGeometry& g = geometry;
   const ConvGeometry part = part_of(g);
   const ConvGemmKernels& k = kernels();
@@ -144,10 +147,10 @@ void add_bias(const float* bias, int64_t planes, int64_t size, float* image) {
 }
 
 ConvWeightGemm::ConvWeightGemm(const ConvGeometry& g, bool, int cores)
-    : PreparedConvGemm(
-          g, lines(parts(g) * g.groups * g.filters * padded_depth(g, kernels().lanes)),
-          lines(padded_image_size(g) + kSurplus + at_once(g) * padded_depth(g, kernels().lanes) + kSurplus),
-          parts(g), cores) {}
+    : PreparedConvGemm(g, whole_lines(parts(g) * g.groups * g.filters * padded_depth(g, kernels().lanes)),
+                       whole_lines(padded_image_size(g) + kSurplus +
+                                   at_once(g) * padded_depth(g, kernels().lanes) + kSurplus),
+                       parts(g), cores) {}
 
 int64_t ConvWeightGemm::parts(const ConvGeometry& g) { return std::clamp<int64_t>(g.batch, 1, kWeightParts); }
 

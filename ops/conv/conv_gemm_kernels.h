@@ -30,6 +30,9 @@ struct ConvGemmKernels {
   // padded image.
   void (*to_data)(const ConvGeometry& g, const float* grad, const float* packed_weight, float* scratch,
                   float* out);
+  // c = bias + a b, or c += a b, for a block of rows and columns, as `tile_any` in simd_tile.h.
+  void (*tile)(int64_t rows, int64_t columns, int64_t depth, const float* a, int64_t a_row, int64_t a_step,
+               const float* b, int64_t b_row, float* c, int64_t c_row, const float* bias, bool add);
   // Adds to sums[filters][padded depth]; `unfolded` holds pixels_at_once * padded depth + kSurplus floats.
   void (*to_weight)(const ConvGeometry& g, const float* grad, const float* padded_image,
                     int64_t pixels_at_once, float* unfolded, float* sums);
@@ -40,6 +43,8 @@ inline constexpr int64_t kSurplus = 16;
 inline int64_t padded_image_size(const ConvGeometry& g) {
   return g.channels * (g.in[0] + 2 * g.pad[0]) * (g.in[1] + 2 * g.pad[1]) * (g.in[2] + 2 * g.pad[2]);
 }
+
+inline int64_t whole_lines(int64_t floats) { return (floats + 15) / 16 * 16; }  // of the cache
 
 // Columns of the weight gradient's sums: whole vectors.
 inline int64_t padded_depth(const ConvGeometry& g, int64_t lanes) {

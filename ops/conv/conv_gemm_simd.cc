@@ -110,6 +110,14 @@ inline void copy_eights(const float* from, float* to, int64_t length) {
   }
 }
 
+// tile_any with its many loops in one place.
+__attribute__((noinline, noclone)) void tile_shared(int64_t rows, int64_t columns, int64_t depth,
+                                                    const float* a, int64_t a_row, int64_t a_step,
+                                                    const float* b, int64_t b_row, float* c, int64_t c_row,
+                                                    const float* bias, bool add) {
+  tile_any(rows, columns, depth, a, a_row, a_step, b, b_row, c, c_row, bias, add);
+}
+
 void forward(const ConvGeometry& g, const float* image, const float* weight, bool is_packed,
              const float* bias, int64_t first, float* panel, float* out) {
   const Padded padded(g);
@@ -146,7 +154,7 @@ void forward(const ConvGeometry& g, const float* image, const float* weight, boo
       tile_rows<kVectors>(rows, depth, a, a_row, a_step, panel, kTileWidth, to, pixels, start, false);
     } else {
       float part[kTileRows * kTileWidth];
-      tile_any(rows, used, depth, a, a_row, a_step, panel, kTileWidth, part, kTileWidth, start, false);
+      tile_shared(rows, used, depth, a, a_row, a_step, panel, kTileWidth, part, kTileWidth, start, false);
       for (int64_t r = 0; r < rows; ++r) {
         for (int64_t i = 0; i < used; ++i) to[r * pixels + i] = part[r * kTileWidth + i];
       }
@@ -203,8 +211,8 @@ void to_data(const ConvGeometry& g, const float* grad, const float* packed, floa
     for (int64_t block = 0; block < blocks; ++block) {
       const int64_t begin = block_begin(block, blocks, depth);
       const int64_t rows = block_begin(block + 1, blocks, depth) - begin;
-      tile_any(rows, used, g.filters, packed + begin * g.filters, 1, rows, columns, columns_row, part,
-               kTileWidth, nullptr, false);
+      tile_shared(rows, used, g.filters, packed + begin * g.filters, 1, rows, columns, columns_row, part,
+                  kTileWidth, nullptr, false);
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t tap = (begin + r) % taps;
         const int64_t offset =
@@ -270,8 +278,9 @@ void to_weight(const ConvGeometry& g, const float* grad, const float* image, int
       for (int64_t block = 0; block < blocks; ++block) {
         const int64_t begin = block_begin(block, blocks, g.filters);
         const int64_t rows = block_begin(block + 1, blocks, g.filters) - begin;
-        tile_any(rows, lesser(kTileWidth, padded - column), last - first, grad + begin * pixels + first,
-                 pixels, 1, unfolded + column, padded, sums + begin * padded + column, padded, nullptr, true);
+        tile_shared(rows, lesser(kTileWidth, padded - column), last - first, grad + begin * pixels + first,
+                    pixels, 1, unfolded + column, padded, sums + begin * padded + column, padded, nullptr,
+                    true);
       }
     }
   }
@@ -281,8 +290,8 @@ void to_weight(const ConvGeometry& g, const float* grad, const float* image, int
 
 template <>
 const ConvGemmKernels& compiled_loops() {
-  static const ConvGemmKernels kernels = {kTileRows, kTileWidth, kLanes,  pack_rows,
-                                          pad,       forward,    to_data, to_weight};
+  static const ConvGemmKernels kernels = {kTileRows, kTileWidth, kLanes,      pack_rows, pad,
+                                          forward,   to_data,    tile_shared, to_weight};
   return kernels;
 }
 

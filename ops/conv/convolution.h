@@ -179,6 +179,7 @@ class ConvDataGemm : public PreparedConvGemm {
 
  private:
   static ConvGeometry part_of(const ConvGeometry& g);  // some of the channels
+  const bool by_phases_;
   const int64_t parts_;
 };
 

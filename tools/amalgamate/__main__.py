@@ -106,8 +106,8 @@ CHANGES = {
         (rf"    case DType::(?:{'|'.join(LEFT_OUT)}): return fn\(Type<\w+>\{{\}}\);\n", ""),
     ],
     "ops/elemwise/rows.cc": [("dispatch_all", "dispatch_converted")],
-    # Names that several files share, in lists of members' first values, where no `using` can be.
-    "ops/conv/conv_gemm.cc": [(r"\bkernels\(\)", "conv_gemm_kernels()"), (r"\blines\(", "whole_lines(")],
+    # A name that several files share, in lists of members' first values, where no `using` can be.
+    "ops/conv/conv_gemm.cc": [(r"\bkernels\(\)", "conv_gemm_kernels()")],
     # Functions of the mathematics library that work on vectors are not everywhere.
     "ops/simd_math.h": [(r"#pragma GCC diagnostic push\n.*?#pragma GCC diagnostic pop\n", "")],
     "symbol/json_load.cc": [

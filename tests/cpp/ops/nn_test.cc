@@ -283,6 +283,53 @@ TEST(Deconvolution, KernelsAgree) {
   }
 }
 
+// One image is cut into phases, each a convolution of stride 1; more images are matrix products whose taps are added. Both
+// give what the plain loops give, on any number of cores.
+TEST(Deconvolution, FewImagesByPhases) {
+  struct PhaseCase {
+    Shape data, weight;
+    int filters;
+    TextPairs attrs;
+  };
+  const std::vector<PhaseCase> cases = {
+      {{1, 16, 28, 28}, {16, 8, 4, 4}, 8, {{"kernel", "(4, 4)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}}},
+      {{1, 5, 20, 30},
+       {5, 7, 3, 3},
+       7,
+       {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"adj", "(1, 0)"}}},
+      {{2, 5, 21, 33},
+       {5, 13, 5, 4},
+       13,
+       {{"kernel", "(5, 4)"}, {"stride", "(3, 2)"}, {"pad", "(0, 3)"}, {"adj", "(2, 1)"}}},
+      {{1, 6, 24, 40}, {6, 6, 2, 2}, 6, {{"kernel", "(2, 2)"}, {"stride", "(3, 3)"}, {"adj", "(2, 1)"}}},
+      {{1, 12, 19, 30},
+       {12, 7, 3, 5},
+       14,
+       {{"kernel", "(3, 5)"}, {"stride", "(1, 4)"}, {"pad", "(1, 2)"}, {"num_group", "2"}}},
+      {{1, 4, 400}, {4, 9, 3}, 9, {{"kernel", "(3,)"}, {"stride", "(2,)"}, {"pad", "(1,)"}}},
+      {{1, 3, 9, 12, 20},
+       {3, 8, 3, 2, 4},
+       8,
+       {{"kernel", "(3, 2, 4)"}, {"stride", "(2, 2, 2)"}, {"pad", "(1, 0, 1)"}}},
+  };
+  for (const auto& c : cases) {
+    for (const bool is_biased : {false, true}) {
+      TextPairs attrs = c.attrs;
+      attrs.insert(attrs.end(),
+                   {{"num_filter", std::to_string(c.filters)}, {"no_bias", is_biased ? "False" : "True"}});
+      std::vector<Tensor> inputs = {random_tensor(c.data, 1, DType::float32),
+                                    random_tensor(c.weight, 2, DType::float32)};
+      if (is_biased) inputs.push_back(random_tensor({c.filters}, 3, DType::float32));
+      compare_kernels("Deconvolution", inputs, attrs, {}, true);
+      RunOptions alone, together;
+      alone.kernel = together.kernel = "convolution_gemm";
+      together.cores = 3;
+      EXPECT_EQ(run_op("Deconvolution", inputs, attrs, alone).out[0].bytes,
+                run_op("Deconvolution", inputs, attrs, together).out[0].bytes);
+    }
+  }
+}
+
 TEST(Deconvolution, RefusesWhatDoesNotFit) {
   const auto refused = [](const Shape& data, const TextPairs& attrs) {
     std::vector<Tensor> inputs = {Tensor(data, DType::float32),
