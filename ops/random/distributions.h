@@ -11,12 +11,16 @@
 // device.
 namespace loomix::ops {
 
+// Whether a parameter's lower limit is a value that it can have. As in MXNet arrays of parameters may hold some that attributes may
+// not: there the distribution is a single point.
+enum class Limit : uint8_t { allowed, allowed_in_arrays, refused };
+
 // Values are finite numbers.
 struct ParameterInfo {
   const char* name;
   float initial;
-  float least;  // smallest allowed value
-  bool open;    // `least` itself is not allowed
+  float least;  // lower limit
+  Limit limit;
   const char* doc;
 };
 
@@ -27,8 +31,8 @@ struct Uniform {
   static constexpr const char* name = "uniform";
   static constexpr const char* doc = "Draws uniformly from [low, high).";
   static constexpr std::array<ParameterInfo, 2> parameters = {
-      {{"low", 0, kAnyValue, false, "Smallest value."},
-       {"high", 1, kAnyValue, false, "Values are below it."}}};
+      {{"low", 0, kAnyValue, Limit::allowed, "Smallest value."},
+       {"high", 1, kAnyValue, Limit::allowed, "Values are below it."}}};
   static constexpr double draw(auto& stream, double low, double high) {
     return low + (high - low) * stream.uniform();
   }
@@ -39,7 +43,8 @@ struct Normal {
   static constexpr const char* doc =
       "Draws from the normal distribution with mean loc and standard deviation scale.";
   static constexpr std::array<ParameterInfo, 2> parameters = {
-      {{"loc", 0, kAnyValue, false, "The mean."}, {"scale", 1, 0, false, "The standard deviation."}}};
+      {{"loc", 0, kAnyValue, Limit::allowed, "The mean."},
+       {"scale", 1, 0, Limit::allowed, "The standard deviation."}}};
   static constexpr double draw(auto& stream, double mean, double deviation) {
     return mean + deviation * stream.normal();
   }
@@ -49,10 +54,12 @@ struct Gamma {
   static constexpr const char* name = "gamma";
   static constexpr const char* doc = "Draws from the gamma distribution with shape alpha and scale beta.";
   static constexpr std::array<ParameterInfo, 2> parameters = {
-      {{"alpha", 1, 0, true, "The shape."}, {"beta", 1, 0, true, "The scale."}}};
+      {{"alpha", 1, 0, Limit::allowed_in_arrays, "The shape."},
+       {"beta", 1, 0, Limit::allowed_in_arrays, "The scale."}}};
   // Marsaglia and Tsang: A simple method for generating gamma variables, 2000.
   static constexpr double draw(auto& stream, double shape, double scale) {
     constexpr auto m = std::remove_reference_t<decltype(stream)>::math();
+    if (shape == 0) return 0;
     double boost = 1;
     if (shape < 1) {
       boost = m.pow(stream.uniform_positive(), 1 / shape);
@@ -74,17 +81,17 @@ struct Exponential {
   static constexpr const char* name = "exponential";
   static constexpr const char* doc = "Draws from the exponential distribution with rate lam.";
   static constexpr std::array<ParameterInfo, 1> parameters = {
-      {{"lam", 1, 0, true, "The rate; the mean is 1 / lam."}}};
+      {{"lam", 1, 0, Limit::allowed_in_arrays, "The rate; the mean is 1 / lam."}}};
   static constexpr double draw(auto& stream, double rate, double) {
     constexpr auto m = std::remove_reference_t<decltype(stream)>::math();
-    return -m.log(stream.uniform_positive()) / rate;
+    return rate == 0 ? std::numeric_limits<double>::infinity() : -m.log(stream.uniform_positive()) / rate;
   }
 };
 
 struct Poisson {
   static constexpr const char* name = "poisson";
   static constexpr const char* doc = "Draws counts from the Poisson distribution with mean lam.";
-  static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, false, "The mean."}}};
+  static constexpr std::array<ParameterInfo, 1> parameters = {{{"lam", 1, 0, Limit::allowed, "The mean."}}};
   static constexpr double draw(auto& stream, double mean, double = 0) {
     if (mean - mean != 0) return mean;  // no draw would be accepted; of parameters whose product overflows
     return mean < 10 ? draw_by_product(stream, mean) : draw_by_rejection(stream, mean);
@@ -124,7 +131,8 @@ struct NegativeBinomial {
   static constexpr const char* doc =
       "Draws the number of failures before k successes, each of probability p.";
   static constexpr std::array<ParameterInfo, 2> parameters = {
-      {{"k", 1, 0, true, "Number of successes."}, {"p", 1, 0, true, "Probability of a success."}}};
+      {{"k", 1, 0, Limit::allowed, "Number of successes."},
+       {"p", 1, 0, Limit::refused, "Probability of a success."}}};
   static constexpr double draw(auto& stream, double k, double p) {
     return p >= 1 ? 0 : Poisson::draw(stream, Gamma::draw(stream, k, (1 - p) / p));
   }
@@ -135,7 +143,7 @@ struct GeneralizedNegativeBinomial {
   static constexpr const char* doc =
       "Draws counts with mean mu and dispersion alpha; with alpha 0, Poisson counts.";
   static constexpr std::array<ParameterInfo, 2> parameters = {
-      {{"mu", 1, 0, false, "The mean."}, {"alpha", 1, 0, false, "The dispersion."}}};
+      {{"mu", 1, 0, Limit::allowed, "The mean."}, {"alpha", 1, 0, Limit::allowed, "The dispersion."}}};
   static constexpr double draw(auto& stream, double mean, double dispersion) {
     if (mean <= 0) return 0;
     return Poisson::draw(stream,

@@ -26,9 +26,10 @@ void target_fields(FieldList<P>& f, std::initializer_list<DType> dtypes) {
 // Raises unless the value of a parameter (element `i` of an array of them) is one that distribution D has.
 template <class D>
 void check_parameter(const char* family, double value, const ParameterInfo& info, std::optional<int64_t> i) {
-  const bool enough = info.least == kAnyValue || (info.open ? value > info.least : value >= info.least);
+  const bool open = info.limit == Limit::refused || (info.limit == Limit::allowed_in_arrays && !i);
+  const bool enough = info.least == kAnyValue || (open ? value > info.least : value >= info.least);
   if (enough && std::isfinite(value)) return;
-  const char* const range = info.least == kAnyValue ? "" : info.open ? " above 0" : " of 0 or more";
+  const char* const range = info.least == kAnyValue ? "" : open ? " above 0" : " of 0 or more";
   const std::string which = i ? fmt::format("element {} of {}", *i, info.name) : info.name;
   throw ValueError(
       fmt::format("[{}{}] {} is {}; expected a finite number{}.", family, D::name, which, value, range));

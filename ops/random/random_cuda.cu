@@ -82,7 +82,7 @@ struct Limits {
   double least;
   bool open, any;
   explicit Limits(const ParameterInfo& info)
-      : least(info.least), open(info.open), any(info.least == kAnyValue) {}
+      : least(info.least), open(info.limit == Limit::refused), any(info.least == kAnyValue) {}
   __device__ bool allow(double value) const {  // finite, too
     return value - value == 0 && (any || (open ? value > least : value >= least));
   }

@@ -92,6 +92,23 @@ def test_wrong_parameters_of_distributions_show_when_the_array_is_read(draw):
         nd.waitall()
 
 
+@pytest.mark.parametrize(
+    ("draw", "parameters", "point"),
+    (
+        (nd.sample_gamma, ([0, 2], [1, 0]), 0),
+        (nd.sample_negative_binomial, ([0, 0], [0.5, 1]), 0),
+        (nd.sample_normal, ([3, 3], [0, 0]), 3),
+        (nd.sample_exponential, ([0, 0],), np.inf),
+    ),
+)
+def test_arrays_of_parameters_may_make_a_distribution_a_single_point(draw, parameters, point):
+    numbers = draw(*map(nd.array, parameters), shape=100)
+    np.testing.assert_array_equal(numbers.asnumpy(), np.full((2, 100), point, "float32"))
+    wrong = (*parameters[:-1], [1, -1])
+    with pytest.raises(mx.MXNetError, match="element 1 of .* is -1; expected a finite number"):
+        draw(*map(nd.array, wrong)).asnumpy()
+
+
 def test_the_upper_half_of_potrf():
     a = np.array([[4.0, 2, 1], [2, 3, 0.5], [1, 0.5, 5]], "float32")
     lower, upper = nd.linalg.potrf(nd.array(a)), nd.linalg.potrf(nd.array(a), lower=False)
