@@ -174,10 +174,13 @@ class InprocLinks final : public GroupLinks {
     const int from = std::get<0>(name), to = std::get<1>(name);
     GroupClock::time_point sent, there;
     if (hub_->is_artificial()) {
+      const GroupClock::time_point now = GroupClock::now();
+      const GroupClock::duration time = hub_->time_of(bytes);
       auto& out = hub_->out_free[static_cast<size_t>(from)];
       auto& in = hub_->in_free[static_cast<size_t>(to)];
-      sent = out = in = std::max({GroupClock::now(), out, in}) + hub_->time_of(bytes);
-      there = sent + hub_->between.latency;
+      sent = out = std::max(now, out) + time;
+      in = std::max(now, in) + time;
+      there = std::max(out, in) + hub_->between.latency;
     }
     hub_->put(from, {-1, {}, name}, sent);
     hub_->put(to, {-1, {}, name}, there);

@@ -224,6 +224,34 @@ TEST(InprocGroup, ArtificialLinksTakeTheirTime) {
   EXPECT_THROW(make_inproc_groups(2, {}, {-1, 0us}), ValueError);
 }
 
+// Rank 0 sends to 2, then 1 does, whose message waits for the line into 2; what 1 sends to 0 afterwards waits for its own line alone.
+TEST(InprocGroup, ALineThatIsBusyHoldsUpNoOther) {
+  const auto work = [](WaitingGroup& group) {
+    std::vector<std::byte> data(40'000'000), place(data.size());
+    const auto send = [&](int to) { group.send(data.data(), data.size(), to); };
+    const auto receive = [&](std::vector<std::byte>& there, int from) {
+      group.receive(there.data(), there.size(), from);
+    };
+    group.barrier();
+    const auto begin = std::chrono::steady_clock::now();
+    if (group.rank() == 0) {
+      const auto sending = std::async(std::launch::async, [&] { send(2); });
+      receive(place, 1);
+      // 0.4 s each: one after the other on the line out of 1, and not after all that goes into 2.
+      EXPECT_LE(std::chrono::steady_clock::now() - begin, 1050ms);
+    } else if (group.rank() == 1) {
+      std::this_thread::sleep_for(50ms);
+      const auto sending = std::async(std::launch::async, [&] { send(2); });
+      std::this_thread::sleep_for(20ms);
+      send(0);
+    } else {
+      const auto receiving = std::async(std::launch::async, [&] { receive(data, 0); });
+      receive(place, 1);
+    }
+  };
+  on_all(3, work, {20s, 40s}, {100e6, 0us});
+}
+
 TEST(InprocGroup, LinksAreMeasured) {
   on_all(3,
          [](WaitingGroup& group) {
