@@ -211,9 +211,10 @@ class Operation::Sending {
   int to_, tag_;
 };
 
-void Operation::send(const Message& message, int to, int number) const {
+void Operation::send(const Message& message, int to, int number, const Message* after) const {
   ArrayTags tags;
   tags.read(message.whole());
+  if (after != nullptr) tags.read(after->whole());
   std::vector<engine::Tag> all(tags.tags().begin(), tags.tags().end());
   all.push_back({state_->agreed.get(), engine::Access::read});
   job().engine().push_async(

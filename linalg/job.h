@@ -96,7 +96,7 @@ class Operation {
   Operation(const JobRef& job, std::string what, uint64_t key, int messages = 1);
 
   // Pushes. A message of a pair of ranks meets its place by its number, below `messages`, which serves once a pair.
-  void send(const Message& message, int to, int number = 0) const;
+  void send(const Message& message, int to, int number = 0, const Message* after = nullptr) const;
   void receive(const Message& message, int from, int number = 0) const;
   // The same in parts, each at most kMostPartBytes. Sending reads what `tags` say; receiving, of all such messages in one task, writes it.
   static constexpr size_t kMostPartBytes = comm::Parts::kMostBytes - sizeof(uint64_t);

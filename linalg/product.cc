@@ -112,11 +112,12 @@ class Multiplication {
   }
 
   // Sends an own block, by a buffer.
-  void send_own(const NDArray& block, const Message& buffer, int to, int number) {
+  void send_own(const NDArray& block, const Message& buffer, int to, int number,
+                const Message* after = nullptr) {
     const engine::PushPriority first(job_.engine(), 1);
     if (block.size() > 0) copy(block, buffer.elements(block.shape(), block.dtype()));
     buffer.push_mark();
-    operation_.send(buffer, to, number);
+    operation_.send(buffer, to, number, after);
   }
 
   void push_local() {
@@ -161,17 +162,29 @@ class Multiplication {
     }
   }
 
-  // The panel that this rank has, or that comes along a line of ranks from the one that has it, at place `first`, and goes on.
-  NDArray panel(const Operand& of, int i, int j, const Message& buffer, int place, int first, int length,
-                int base, int step, int number) {
-    const int next = (place + 1) % length, before = (place + length - 1) % length;
-    if (place == first) {
+  // A row or a column of ranks, along which panels go.
+  struct Line {
+    int base, step, length, place;           // the first rank, how far the next one is, and which one this is
+    const Message* passed_before = nullptr;  // the last panel that was passed on in the round before
+    const Message* passed = nullptr;
+    int rank(int i) const { return base + (i + length) % length * step; }
+  };
+
+  // The panel that this rank has, or that comes along the line from the one at place `first`, and goes on. An own one does not go
+  // before those of the round before: who waits for them is further away.
+  NDArray panel(const Operand& of, int i, int j, const Message& buffer, Line& line, int first, int number) {
+    const bool ends_here = (line.place + 1) % line.length == first;
+    const int next = line.rank(line.place + 1);
+    if (line.place == first) {
       const NDArray& own = of.at(i, j);
-      if (next != first) send_own(own, buffer, base + next * step, number);
+      if (!ends_here) send_own(own, buffer, next, number, line.passed_before);
       return own;
     }
-    operation_.receive(buffer, base + before * step, number);
-    if (next != first) operation_.send(buffer, base + next * step, number);
+    operation_.receive(buffer, line.rank(line.place - 1), number);
+    if (!ends_here) {
+      operation_.send(buffer, next, number);
+      line.passed = &buffer;
+    }
     return buffer.elements(of.shape(i, j), of.matrix.dtype());
   }
 
@@ -209,16 +222,23 @@ class Multiplication {
     }
     const auto rounds = rounds_of_panels();
     const auto line = static_cast<size_t>(std::max(way_.p, q));
+    Line along_row{row * q, 1, q, column}, along_column{column, q, way_.p, row};
     bool add = false;
     for (size_t round = 0; round < rounds.size(); ++round) {
+      const size_t first = round % static_cast<size_t>(job_.buffers) * line;
+      std::vector<NDArray> a, b;  // first all of the one: so two ranks that send to a third one take turns
       for (const auto& [t, stretch, hops] : rounds[round]) {
-        const size_t place = round % static_cast<size_t>(job_.buffers) * line + static_cast<size_t>(stretch);
-        const int a_column = way_.a.owners(row * panels + t).front() % q;
-        const int b_row = way_.b.owners(t * q + column).front() / q;
-        const NDArray a = panel(a_, row, t, a_buffers[place], column, a_column, q, row * q, 1, t);
-        const NDArray b = panel(b_, t, column, b_buffers[place], row, b_row, way_.p, column, q, panels + t);
-        multiply(a, b, c_.at(row, column), std::exchange(add, true));
+        const int owner = way_.a.owners(row * panels + t).front() % q;
+        a.push_back(panel(a_, row, t, a_buffers[first + static_cast<size_t>(stretch)], along_row, owner, t));
       }
+      for (const auto& [t, stretch, hops] : rounds[round]) {
+        const int owner = way_.b.owners(t * q + column).front() / q;
+        b.push_back(panel(b_, t, column, b_buffers[first + static_cast<size_t>(stretch)], along_column, owner,
+                          panels + t));
+      }
+      for (size_t i = 0; i < a.size(); ++i)
+        multiply(a[i], b[i], c_.at(row, column), std::exchange(add, true));
+      for (Line* const each : {&along_row, &along_column}) each->passed_before = each->passed;
     }
   }
 
