@@ -227,7 +227,7 @@ TEST(InprocGroup, ArtificialLinksTakeTheirTime) {
 // Rank 0 sends to 2, then 1 does, whose message waits for the line into 2; what 1 sends to 0 afterwards waits for its own line alone.
 TEST(InprocGroup, ALineThatIsBusyHoldsUpNoOther) {
   const auto work = [](WaitingGroup& group) {
-    std::vector<std::byte> data(40'000'000), place(data.size());
+    std::vector<std::byte> data(20'000'000), place(data.size());
     const auto send = [&](int to) { group.send(data.data(), data.size(), to); };
     const auto receive = [&](std::vector<std::byte>& there, int from) {
       group.receive(there.data(), there.size(), from);
@@ -237,8 +237,8 @@ TEST(InprocGroup, ALineThatIsBusyHoldsUpNoOther) {
     if (group.rank() == 0) {
       const auto sending = std::async(std::launch::async, [&] { send(2); });
       receive(place, 1);
-      // 0.4 s each: one after the other on the line out of 1, and not after all that goes into 2.
-      EXPECT_LE(std::chrono::steady_clock::now() - begin, 1050ms);
+      // 1 s each: one after the other on the line out of 1, and not after all that goes into 2.
+      EXPECT_LE(std::chrono::steady_clock::now() - begin, 2700ms);
     } else if (group.rank() == 1) {
       std::this_thread::sleep_for(50ms);
       const auto sending = std::async(std::launch::async, [&] { send(2); });
@@ -249,7 +249,7 @@ TEST(InprocGroup, ALineThatIsBusyHoldsUpNoOther) {
       receive(place, 1);
     }
   };
-  on_all(3, work, {20s, 40s}, {100e6, 0us});
+  on_all(3, work, {20s, 40s}, {20e6, 0us});
 }
 
 TEST(InprocGroup, LinksAreMeasured) {
