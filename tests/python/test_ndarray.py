@@ -45,6 +45,22 @@ def test_array_of_what_is_no_array(bad):
         nd.array(bad)
 
 
+@pytest.mark.parametrize("value", ([3.0, 1.00390625], np.float64([3, 1.00390625]), np.int32([3, 1])))
+def test_numbers_that_are_assigned_are_rounded_to_bfloat16(value):
+    for array in (nd.zeros((2,), dtype="bfloat16"), mx.np.zeros((2,), dtype="bfloat16")):
+        for key in (slice(None), [0, 1]):
+            array[:] = 0
+            array[key] = value
+            assert array.astype("float32").asnumpy().tolist() == [3, 1]
+        bits = array.asnumpy()
+        array[:] = 0
+        array[:] = bits
+        assert array.astype("float32").asnumpy().tolist() == [3, 1]
+    array = nd.zeros((2,), dtype="bfloat16")
+    array._sync_copyfrom(value)
+    assert array.astype("float32").asnumpy().tolist() == [3, 1]
+
+
 def test_bfloat16_rounds_to_its_eight_bits():
     array = nd.array([1.0, 1.00390625, 3.14159], dtype="bfloat16")
     same(array.astype("float32"), [1.0, 1.0, 3.140625])

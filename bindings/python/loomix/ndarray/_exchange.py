@@ -29,6 +29,20 @@ def as_numpy(value: Any) -> Any:
     return value
 
 
+def elements_of(values: Any, dtype: Any) -> np.ndarray:
+    """``values`` as a NumPy array with the element type of an NDArray; numbers are rounded to bfloat16.
+
+    An array of bfloat16's own type, as :meth:`NDArray.asnumpy` gives it, keeps its bits.
+    """
+    if _core.numpy_dtype(dtype).names is None:
+        return np.asarray(values, dtype=dtype)
+    from ..context import cpu
+    from .ndarray import array
+
+    found = np.asarray(values)
+    return found if found.dtype.names else array(found, cpu(), dtype).asnumpy()
+
+
 def numpy_operand(values: Any, other: NDArray) -> NDArray:
     """A NumPy array that came together with an NDArray, in the NDArray's type and on its device."""
     kind = _core.numpy_dtype(other.dtype)

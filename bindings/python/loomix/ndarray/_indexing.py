@@ -16,6 +16,7 @@ from .. import autograd, habits
 from ..base import MXNetIndexError, MXNetTypeError, MXNetValueError, integer_types, numeric_types
 from ..util import is_np_shape
 from . import _internal, op
+from ._exchange import elements_of
 
 if TYPE_CHECKING:
     from ..ndarray import NDArray
@@ -302,7 +303,7 @@ def _value_array(array: NDArray, value: Any, shape: Sequence[int]) -> Any:
             value = value.astype(array.dtype)
     else:
         try:
-            data = None if value is None else np.asarray(value, dtype=array.dtype)
+            data = None if value is None else elements_of(value, array.dtype)
         except (TypeError, ValueError):
             data = None
         if data is None:
@@ -334,7 +335,7 @@ def _fill(array: NDArray, value: Any) -> None:
             shape=array.shape, ctx=array.context, dtype=array.dtype, value=float(value), out=array
         )
     elif isinstance(value, np.ndarray) and value.shape == array.shape and not autograd.is_recording():
-        array._copy_from_numpy(np.ascontiguousarray(value, dtype=array.dtype))
+        array._copy_from_numpy(np.ascontiguousarray(elements_of(value, array.dtype)))
     else:
         op.identity(_value_array(array, value, array.shape), out=array)
 

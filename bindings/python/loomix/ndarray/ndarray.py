@@ -19,7 +19,7 @@ from ..base import (
 from ..context import Context, as_context, current_context
 from . import _exchange, _indexing, _internal, op
 from ._dlpack import widened
-from ._exchange import holds_none, numpy_operand
+from ._exchange import elements_of, holds_none, numpy_operand
 from ._indexing import (
     get_indexing_dispatch_code,
     get_oshape_of_gather_nd_op,
@@ -259,7 +259,7 @@ class NDArray(_Base):
     def _sync_copyfrom(self, source_array: Any) -> None:
         """Copies a NumPy array, or what makes one, into this array of the same shape; complete on return."""
         try:
-            source = np.ascontiguousarray(source_array, dtype=self.dtype)
+            source = np.ascontiguousarray(elements_of(source_array, self.dtype))
         except (TypeError, ValueError):
             raise MXNetTypeError(
                 f"[NDArray] the value is of type {type(source_array).__name__}; expected numbers of "
