@@ -60,7 +60,7 @@ class Bulk::OnBranches {
 };
 
 Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own,
-                     int streams) {
+                     int streams, const Bulk* before) {
   Ref<Bulk> bulk(new Bulk);
   bulk->engine_ = &engine::parts_of(engine);
   bulk->device_ = parts[0].call->device();
@@ -73,7 +73,13 @@ Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<
     }
     bulk->parts_.push_back({&call, part.random_offset, call.describe_task(), std::move(part.poisoned)});
   }
-  bulk->find_stretches(engine, streams);
+  bulk->find_stretches();
+  for (const Stretch& stretch : bulk->recorded_->stretches) {
+    const bool is_recorded = stretch.same && stretch.end - stretch.first >= kLeastRecorded;
+    bulk->places_.push_back(is_recorded && streams > 1 ? bulk->plan(stretch, engine, streams)
+                                                       : std::vector<BranchPlace>());
+  }
+  if (before != nullptr) bulk->follow(*before);
   bulk->cost_ns_ = static_cast<uint32_t>(std::min<double>(cost, std::numeric_limits<uint32_t>::max()));
   bulk->sort_tags();
   return bulk;
@@ -81,16 +87,23 @@ Ref<Bulk> Bulk::make(engine::Engine& engine, std::vector<Part> parts, std::span<
 
 Ref<Bulk> Bulk::make_updates(engine::Engine& engine, std::vector<Part> parts, const Bulk* before,
                              const NDArray& factor) {
-  Ref<Bulk> bulk = make(engine, std::move(parts), {}, 1);
+  Ref<Bulk> bulk = make(engine, std::move(parts), {}, 1, before);
   if (!factor.is_none()) {
     bulk->factor_ = factor;
     bulk->tags_.push_back({&factor.var(), engine::Access::read});
     bulk->sort_tags();
   }
-  if (before == nullptr) return bulk;
-  bulk->recorded_ = before->recorded_;
-  bulk->version_ = before->version_ + 1;
   return bulk;
+}
+
+// Where the same neighbours are recorded. What the worker changes of those is not read here.
+void Bulk::follow(const Bulk& before) {
+  const auto same = [](const Stretch& a, const Stretch& b) {
+    return a.first == b.first && a.end == b.end && a.same == b.same;
+  };
+  if (!std::ranges::equal(recorded_->stretches, before.recorded_->stretches, same)) return;
+  recorded_ = before.recorded_;
+  version_ = before.version_ + 1;
 }
 
 void Bulk::sort_tags() {
@@ -100,17 +113,13 @@ void Bulk::sort_tags() {
   tags_.erase(repeated.begin(), repeated.end());
 }
 
-void Bulk::find_stretches(engine::Engine& engine, int streams) {
+void Bulk::find_stretches() {
   recorded_ = make_ref<Recorded>();
   std::vector<Stretch>& stretches = recorded_->stretches;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const bool same = parts_[i].call->issues_the_same();
     if (stretches.empty() || stretches.back().same != same) stretches.push_back({i, i, same});
     stretches.back().end = i + 1;
-  }
-  for (Stretch& stretch : stretches) {
-    const bool is_recorded = stretch.same && stretch.end - stretch.first >= kLeastRecorded;
-    if (is_recorded && streams > 1) stretch.places = plan(stretch, engine, streams);
   }
 }
 
@@ -126,15 +135,17 @@ void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::Random
   const bool together = recorded_->runs >= kRunsBefore && task.may_run_together();
   const bool is_last_before = recorded_->runs == kRunsBefore - 1;
   recorded_->runs += recorded_->runs < kRunsBefore ? 1 : 0;
-  for (Stretch& stretch : recorded_->stretches) {
-    if (!together || !launch(stretch, context, task))
-      run_parts(stretch, is_last_before, context, task, random);
+  for (size_t i = 0; i < places_.size(); ++i) {
+    Stretch& stretch = recorded_->stretches[i];
+    if (together && launch(stretch, places_[i], context, task)) continue;
+    run_parts(stretch, is_last_before ? std::span(places_[i]) : std::span<BranchPlace>(), context, task,
+              random);
   }
 }
 
-void Bulk::run_parts(const Stretch& stretch, bool on_branches, engine::RunContext& context,
+void Bulk::run_parts(const Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context,
                      engine::TaskParts& task, ops::RandomStream random) const {
-  OnBranches branches(on_branches ? std::span(stretch.places) : std::span<const BranchPlace>(), context);
+  OnBranches branches(places, context);
   for (size_t i = stretch.first; i < stretch.end; ++i) {
     branches.before(i - stretch.first);
     run_part(parts_[i], context, task, random);
@@ -162,9 +173,9 @@ void Bulk::run_part(const Prepared& part, engine::RunContext& context, engine::T
   task.end(tags, part.describe);
 }
 
-bool Bulk::record(Stretch& stretch, engine::RunContext& context) const {
+bool Bulk::record(Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context) const {
   const auto issue = [&] {
-    OnBranches branches(stretch.places, context);
+    OnBranches branches(places, context);
     for (size_t i = stretch.first; i < stretch.end; ++i) {
       branches.before(i - stretch.first);
       for (const NDArray& array : parts_[i].poisoned) poison(array, context);
@@ -181,7 +192,8 @@ bool Bulk::record(Stretch& stretch, engine::RunContext& context) const {
 }
 
 // False if it is not recorded: then nothing was done.
-bool Bulk::launch(Stretch& stretch, engine::RunContext& context, engine::TaskParts& task) const {
+bool Bulk::launch(Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context,
+                  engine::TaskParts& task) const {
   const bool is_short = stretch.end - stretch.first < kLeastRecorded;
   if (context.queue == nullptr || !stretch.same || stretch.is_refused || is_short) return false;
   const engine::Describe describe{[](const void* bulk) { return bulk_of(bulk).describe(); },
@@ -190,7 +202,7 @@ bool Bulk::launch(Stretch& stretch, engine::RunContext& context, engine::TaskPar
   task.begin({});
   try {
     const bool is_ready = stretch.work && stretch.version == version_;
-    if (!is_ready && !record(stretch, context)) return false;
+    if (!is_ready && !record(stretch, places, context)) return false;
     stretch.work->launch();
     task.end({}, describe);
   } catch (...) {

@@ -26,9 +26,10 @@ class Bulk final : public RefCounted {
     std::vector<NDArray> poisoned = {};  // for tests: what it is about to overwrite is filled with 0xFF bytes
   };
   // `own`, sorted: Vars that nothing but these calls uses. The engine need not know them. `streams`: of a device, for branches.
+  // `before`, if any, is what it takes the place of: calls of the same operators, on other arrays or with other attributes. What is
+  // recorded of those is renewed.
   static Ref<Bulk> make(engine::Engine& engine, std::vector<Part> parts, std::span<engine::Var* const> own,
-                        int streams);
-  // In the place of `before`: the same calls on the same arrays, with other attributes. What is recorded of those is renewed.
+                        int streams, const Bulk* before = nullptr);
   // `factor`: see ops::StepFactor; none: 1.
   static Ref<Bulk> make_updates(engine::Engine& engine, std::vector<Part> parts, const Bulk* before,
                                 const NDArray& factor);
@@ -50,8 +51,7 @@ class Bulk final : public RefCounted {
     bool same;
     bool is_refused = false;  // the device cannot record it
     Ref<engine::RecordedWork> work = {};
-    uint64_t version = 0;                  // of the calls that were recorded
-    std::vector<BranchPlace> places = {};  // of the calls, if some run side by side
+    uint64_t version = 0;  // of the calls that were recorded
   };
   class OnBranches;
   // Of the one worker that issues to the device.
@@ -62,22 +62,25 @@ class Bulk final : public RefCounted {
   static constexpr int kRunsBefore = 2;
   static constexpr size_t kLeastRecorded = 3;  // fewer are no slower one by one
 
-  void find_stretches(engine::Engine& engine, int streams);
+  void find_stretches();
+  void follow(const Bulk& before);
   std::vector<BranchPlace> plan(const Stretch& stretch, engine::Engine& engine, int streams) const;
   void sort_tags();
   void run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random);
-  void run_parts(const Stretch& stretch, bool on_branches, engine::RunContext& context,
+  void run_parts(const Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context,
                  engine::TaskParts& task, ops::RandomStream random) const;
   void run_part(const Prepared& part, engine::RunContext& context, engine::TaskParts& task,
                 ops::RandomStream random) const;
-  bool launch(Stretch& stretch, engine::RunContext& context, engine::TaskParts& task) const;
-  bool record(Stretch& stretch, engine::RunContext& context) const;
+  bool launch(Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context,
+              engine::TaskParts& task) const;
+  bool record(Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context) const;
   std::string describe() const;
 
   std::vector<Prepared> parts_;
   std::vector<engine::Tag> tags_;  // of all calls, sorted by Var
   Ref<Recorded> recorded_;
-  uint64_t version_ = 0;  // of the calls, among those that have recorded_ in common
+  std::vector<std::vector<BranchPlace>> places_;  // of the calls of each stretch, if some run side by side
+  uint64_t version_ = 0;                          // of the calls, among those that have recorded_ in common
   NDArray factor_;
   engine::RunsParts* engine_ = nullptr;
   Device device_;

@@ -321,13 +321,18 @@ std::optional<int64_t> OpCall::last_ns() const noexcept {
   return ns < 0 ? std::nullopt : std::optional(ns);
 }
 
-bool OpCall::repeats(const OpCall& other) const noexcept {
+bool OpCall::resembles(const OpCall& other) const noexcept {
   const auto same = [](const TensorView& a, const TensorView& b) {
-    return a.data == b.data && a.dtype == b.dtype && a.shape == b.shape;
+    return a.dtype == b.dtype && a.shape == b.shape;
   };
   return op_ == other.op_ && choice_.kernel == other.choice_.kernel && device_ == other.device_ &&
          num_in_ == other.num_in_ && num_out_ == other.num_out_ && training_ == other.training_ &&
-         std::ranges::equal(req_, other.req_) && std::ranges::equal(storages_, other.storages_) &&
+         std::ranges::equal(req_, other.req_) && std::ranges::equal(views_, other.views_, same);
+}
+
+bool OpCall::repeats(const OpCall& other) const noexcept {
+  const auto same = [](const TensorView& a, const TensorView& b) { return a.data == b.data; };
+  return resembles(other) && std::ranges::equal(storages_, other.storages_) &&
          std::ranges::equal(views_, other.views_, same);
 }
 

@@ -67,7 +67,9 @@ class OpCall final : public RefCounted {
   // Gives it memory of its device, of at least scratch_bytes(), to keep. Calls that have it in common must run one after the other
   // on one queue. Not once it was pushed.
   void keep_scratch(const NDArray& scratch);
-  // Whether this is a call of the same operator on the same arrays; attributes may differ.
+  // Whether this is a call of the same operator on arrays of the same shapes and types, and whether on the same arrays; attributes may
+  // differ.
+  bool resembles(const OpCall& other) const noexcept;
   bool repeats(const OpCall& other) const noexcept;
   // Whether its first output lies where its first input does.
   bool is_in_place() const noexcept {

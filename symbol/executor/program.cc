@@ -270,8 +270,9 @@ void Program::replace(ValueRef value, const NDArray& array) {
     if (view != bound && plan_.root[view] == bound) arrays_[view] = view_of(array, view);
   }
   arrays_[bound] = array;
-  // Once may be for good: gradients of a hybridized block find their places in its first backward pass.
-  const bool again = std::exchange(replaced_[bound], true);
+  // Now and then is no reason to leave what reads it out of what is recorded. A step has one pass or two.
+  const uint64_t last = std::exchange(replaced_[bound], pass_);
+  const bool again = last != 0 && last < pass_ && pass_ - last <= 2;
   for (const uint32_t i : users_[bound]) {
     Step& step = steps_[i];
     Unit& unit = units_[step.unit];
@@ -455,6 +456,7 @@ void Program::run_forward(const RandomRun* replay) {
                      : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
   }
   if (std::exchange(units_changed_, false)) make_units();
+  ++pass_;
   push_gate();
   for (size_t i = 0; i < first_backward_unit_; ++i) push(units_[i], !replay);
   end_segment(0);
@@ -470,6 +472,7 @@ bool Program::keeps_values() const {
 
 void Program::run_backward() {
   LOOMIX_INTERNAL_CHECK(keeps_values());
+  ++pass_;
   for (size_t i = first_backward_unit_; i < units_.size(); ++i) push(units_[i]);
   end_segment(1);
 }

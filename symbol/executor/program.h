@@ -122,6 +122,7 @@ class Program final : public RefCounted {
   void make_units();
   bool records_work(NodeId id) const;
   void make_bulk(Unit& unit) const;
+  bool renew_bulk(Unit& unit);
   std::vector<engine::Var*> planned_vars() const;
   void find_own_vars();
   void make_call(Step& step);
@@ -166,10 +167,11 @@ class Program final : public RefCounted {
   std::vector<ops::Req> requests_;  // one a value
   std::vector<Step> steps_;
   std::vector<std::vector<uint32_t>>
-      users_;                   // steps that use a value, or a view of it; made when first needed
-  std::vector<char> replaced_;  // values whose arrays were, as long as users_
-  size_t first_backward_ = 0;   // in steps_
-  std::vector<Unit> units_;     // all steps, in their order
+      users_;                       // steps that use a value, or a view of it; made when first needed
+  std::vector<uint64_t> replaced_;  // before which pass values' arrays were last, as long as users_; 0: never
+  uint64_t pass_ = 1;               // the next one
+  size_t first_backward_ = 0;       // in steps_
+  std::vector<Unit> units_;         // all steps, in their order
   size_t first_backward_unit_ = 0;
   bool units_changed_ = false;            // steps became loose: units are made anew before the next run
   std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes

@@ -102,15 +102,27 @@ void Program::make_bulk(Unit& unit) const {
   std::vector<Bulk::Part> parts;
   for (uint32_t i = unit.first; i < unit.end; ++i)
     parts.push_back({steps_[i].call, steps_[i].random_offset, steps_[i].poisoned});
-  unit.bulk = Bulk::make(runtime_.engine(), std::move(parts), unit.own, options_.streams);
+  unit.bulk = Bulk::make(runtime_.engine(), std::move(parts), unit.own, options_.streams, unit.bulk.get());
 }
 
-// Each step is a task of its own while values are checked or visited; and in a run for which an array was replaced, since joining
+// On devices that record work: what is recorded takes the new arrays over, so it is launched again at once.
+bool Program::renew_bulk(Unit& unit) {
+  if (!unit.bulk || !records_work(steps_[unit.first].node)) return false;
+  for (Step& step : std::span(steps_).subspan(unit.first, unit.end - unit.first)) {
+    if (step.outdated) make_call(step);
+  }
+  make_bulk(unit);
+  unit.outdated = false;
+  return true;
+}
+
+// Each step is a task of its own while values are checked or visited; and on hosts in a run for which an array was replaced, since joining
 // anew costs more than it saves once: in calls of a hybridized block that is so for its inputs and outputs each time.
 void Program::push(Unit& unit, bool visit) {
   const bool is_single = unit.end - unit.first == 1;
-  if (is_single || unit.outdated || (visit && (before_ || after_)) ||
-      runtime_.check_values.load(std::memory_order_relaxed)) {
+  const bool one_by_one =
+      is_single || (visit && (before_ || after_)) || runtime_.check_values.load(std::memory_order_relaxed);
+  if (one_by_one || (unit.outdated && !renew_bulk(unit))) {
     for (uint32_t i = unit.first; i < unit.end; ++i) push(steps_[i], visit);
     if (std::exchange(unit.outdated, false)) unit.bulk = {};
     return;

@@ -56,12 +56,14 @@ void UpdateCalls::share_scratch() {
 void UpdateCalls::push() {
   if (calls_.empty()) return;
   share_scratch();
-  const auto repeats = [](const Ref<OpCall>& a, const Ref<OpCall>& b) { return a->repeats(*b); };
-  const auto same_attrs = [](const Ref<OpCall>& a, const Ref<OpCall>& b) { return a->attrs() == b->attrs(); };
+  const auto resembles = [](const Ref<OpCall>& a, const Ref<OpCall>& b) { return a->resembles(*b); };
+  const auto same = [](const Ref<OpCall>& a, const Ref<OpCall>& b) {
+    return a->repeats(*b) && a->attrs() == b->attrs();
+  };
   const bool same_factor = factor_.is_none() == factor_before_.is_none() &&
                            (factor_.is_none() || factor_.view().data == factor_before_.view().data);
-  const bool again = bulk_ && same_factor && std::ranges::equal(calls_, before_, repeats);
-  if (!again || !std::ranges::equal(calls_, before_, same_attrs)) {
+  const bool again = bulk_ && std::ranges::equal(calls_, before_, resembles);
+  if (!again || !same_factor || !std::ranges::equal(calls_, before_, same)) {
     std::vector<Bulk::Part> parts;
     for (const Ref<OpCall>& call : calls_) parts.push_back({call, 0});
     bulk_ = Bulk::make_updates(runtime_.engine(), std::move(parts), again ? bulk_.get() : nullptr, factor_);

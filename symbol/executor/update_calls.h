@@ -9,8 +9,8 @@
 namespace loomix {
 
 // The updates of a training step on one device, as one task. Where the device records work they are recorded at the third step whose
-// calls are those of the step before, and launched as one piece from then on. Attributes, such as rates, may change: what is
-// recorded is renewed.
+// calls are those of the step before, and launched as one piece from then on. Attributes, such as rates, and arrays, such as gradients,
+// may change: what is recorded is renewed.
 //
 // Whoever makes the calls names an optimizer's step by begin() and end(). In between, calls of that thread are kept back, so it may
 // look at no array that they write. From the first one on that cannot be recorded, all are pushed as usual.

@@ -286,7 +286,7 @@ for _ in range(6):
     bound.backward(mx.nd.ones((2, 3), ctx=mx.gpu(0)))
 results = [bound.outputs[0].asnumpy()] + [bound.grad_dict[n].asnumpy() for n in sorted(bound.grad_dict)]
 np.savez(os.environ["RESULTS"], *results)
-counts = (ctypes.c_long * 8)()
+counts = (ctypes.c_long * 9)()
 ctypes.CDLL(os.environ["LOOMIX_CUDA_LIBRARY"]).loomix_standin_counts(counts)
 print(counts[0], counts[5])
 """

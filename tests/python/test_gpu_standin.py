@@ -53,6 +53,34 @@ assert cuda.cudaGraphExecDestroy(ready) == 0
 """)
 
 
+def test_an_update_changes_parameters_and_no_topology():
+    check("""
+TOPOLOGY_CHANGED, UPDATE_FAILURE = 2, 910
+def captured(issue):
+    assert cuda.cudaStreamBeginCapture(stream, 1) == 0
+    issue()
+    made = ctypes.c_void_p()
+    assert cuda.cudaStreamEndCapture(stream, ctypes.byref(made)) == 0
+    return made
+def updated(issue):
+    info = (ctypes.c_long * 3)()
+    status = cuda.cudaGraphExecUpdate(ready, captured(issue), info)
+    return status, ctypes.c_int.from_buffer(info).value
+def play():
+    assert cuda.cudaGraphLaunch(ready, stream) == 0 and cuda.cudaStreamSynchronize(stream) == 0
+    return memory.raw[:8]
+def copy():
+    kind, size = 1, ctypes.c_size_t(4)
+    assert cuda.cudaMemcpyAsync(memory, ctypes.byref(memory, 4), size, kind, stream) == 0
+first = captured(lambda: (fill(65, bytes=4), fill(66, at=4, bytes=4)))
+assert cuda.cudaGraphInstantiate(ctypes.byref(ready), first, ctypes.c_ulonglong(0)) == 0
+assert play() == b"AAAABBBB"
+assert updated(lambda: (fill(67), fill(68, at=2, bytes=2))) == (0, 0) and play() == b"CCDDCCCC"
+for other in (lambda: fill(69), lambda: (fill(69), copy())):
+    assert updated(other) == (UPDATE_FAILURE, TOPOLOGY_CHANGED) and play() == b"CCDDCCCC"
+""")
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -111,7 +139,7 @@ def test_a_device_that_fell_over_poisons_its_arrays_and_the_host_goes_on():
         + """
 import time
 def works():
-    counts = (ctypes.c_long * 8)()
+    counts = (ctypes.c_long * 9)()
     cuda.loomix_standin_counts(counts)
     return counts[1]
 kept = mx.nd.ones((1 << 25,), ctx=mx.gpu(0))

@@ -26,6 +26,7 @@ class Counts(NamedTuple):
     beside: int  # works that were recorded on other streams than the first one
     messages: int  # copies from one device to another
     pinned: int  # copies from page-locked memory to devices
+    made: int  # graphs that were made ready; not those whose parameters were updated
 
 
 def counts():
@@ -142,6 +143,7 @@ def test_a_step_is_three_graphs(make, optimizer):
     assert 2 <= steady.graphs <= 3
     assert steady.works <= 40  # what touches arrays that are new each time; copies of inputs
     assert steady.recordings <= 1  # rates are other numbers in each step
+    assert steady.made == 0
     assert steady.reads == steady.waits == 0
 
 
@@ -178,6 +180,46 @@ def test_masters_of_short_weights(name):
     ]
     for got, want in zip(*results):
         np.testing.assert_allclose(got, want, rtol=2e-3, atol=1e-4)
+
+
+@needs_standin
+def test_other_gradients_are_parameters_of_the_same_graph():
+    update = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.1))
+    host = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.1))
+    weights = [mx.nd.ones((n + 1,), ctx=GPU) for n in range(5)]
+    wanted = [w.as_in_context(CPU) for w in weights]
+    made = 0
+    for step in range(6):
+        grads = [w * 0.1 * step + 1 for w in weights]  # new arrays each time
+        found = counted(lambda: update(list(range(5)), grads, weights))  # noqa: B023
+        host(list(range(5)), [g.as_in_context(CPU) for g in grads], wanted)
+        assert found.graphs == (1 if step > 1 else 0)
+        made += found.made
+    assert made == 1
+    for got, want in zip(weights, wanted):
+        np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-5)
+
+
+@needs_standin
+def test_an_array_that_is_replaced_is_a_parameter_of_the_same_graph():
+    net = mx.gluon.nn.HybridSequential()
+    for width in (16, 16, 16, 16, 3):
+        net.add(mx.gluon.nn.Dense(width, activation="tanh"))
+    net.initialize(ctx=GPU)
+    net.hybridize()
+    inputs = [mx.nd.random.uniform(shape=(4, 8), ctx=GPU) for _ in range(4)]
+    for _ in range(5):
+        net(inputs[0])
+    results = []
+    for x in inputs[1:]:  # now and then another one
+        swapped = counted(lambda: results.append(net(x)))  # noqa: B023
+        assert (swapped.graphs, swapped.made, swapped.recordings) == (1, 0, 1)
+        for _ in range(3):
+            again = counted(lambda: net(x))  # noqa: B023
+            assert (again.graphs, again.made, again.recordings) == (1, 0, 0)
+    net.hybridize(active=False)
+    for got, x in zip(results, inputs[1:]):
+        np.testing.assert_allclose(got.asnumpy(), net(x).asnumpy(), rtol=1e-5)
 
 
 class Clipped(mx.optimizer.Adam):

@@ -62,6 +62,7 @@ struct Counts {
   std::atomic<long> beside{0};      // works that were recorded on streams which joined a capture
   std::atomic<long> messages{0};    // copies from one device to another
   std::atomic<long> pinned{0};      // copies from page-locked memory to devices
+  std::atomic<long> made{0};        // graphs that were made ready for launches; not those that were updated
 } counts;
 
 int driver_version = CUDART_VERSION;  // see loomix_standin_set_driver()
@@ -73,9 +74,11 @@ bool is_alive(cudaStream_t stream) {
 
 }  // namespace
 
-// Works that were captured, in their order, each with the numbers of those that it waits for.
+// Works that were captured, in their order, each with the numbers of those that it waits for. An update cannot change the kind.
+enum class Kind { kernel, fill, copy, call };
 struct Captured {
   std::function<void()> work;
+  Kind kind;
   std::set<size_t> after;
 };
 using Works = std::vector<Captured>;
@@ -115,13 +118,13 @@ struct CUstream_st {
   bool has_joined = false;                 // another stream's capture
 
   // Whether it went into what is captured.
-  bool put(std::function<void()> item) {
+  bool put(std::function<void()> item, Kind kind = Kind::kernel) {
     {
       const std::lock_guard lock(mutex);
       if (captured) {
         const std::lock_guard own(captured->mutex);
         if (std::this_thread::get_id() != captured->capturer) captured->broken = true;
-        captured->works.push_back({std::move(item), std::exchange(after, {captured->works.size()})});
+        captured->works.push_back({std::move(item), kind, std::exchange(after, {captured->works.size()})});
         if (has_joined) ++counts.beside;
         return true;
       }
@@ -218,12 +221,16 @@ void put_mark(cudaStream_t stream, std::function<void()> mark) {
   stream->put(std::move(mark));
 }
 
+void put_work(cudaStream_t stream, Kind kind, std::function<void()> work) {
+  if (stream == nullptr) return work();
+  if (!is_alive(stream)) return note_error("a stream was used after it was destroyed");
+  if (!stream->put(std::move(work), kind)) ++counts.works;
+}
+
 }  // namespace
 
 void put_on(cudaStream_t stream, std::function<void()> work) {
-  if (stream == nullptr) return work();
-  if (!is_alive(stream)) return note_error("a stream was used after it was destroyed");
-  if (!stream->put(std::move(work))) ++counts.works;
+  put_work(stream, Kind::kernel, std::move(work));
 }
 
 void note_error(const char* what) {
@@ -235,15 +242,16 @@ void note_error(const char* what) {
 
 using loomix::standin::forbidden;
 using loomix::standin::put_mark;
-using loomix::standin::put_on;
+using loomix::standin::put_work;
 
 extern "C" {
 
 // Graph launches, works outside of graphs, copies from devices to the host, waits, recordings, works recorded beside others, copies between
-// devices, copies from page-locked memory to devices; since the process began.
+// devices, copies from page-locked memory to devices, graphs made ready; since the process began.
 void loomix_standin_counts(long* out) {
-  for (const auto* count : {&counts.graph_launches, &counts.works, &counts.reads, &counts.waits,
-                            &counts.recordings, &counts.beside, &counts.messages, &counts.pinned})
+  for (const auto* count :
+       {&counts.graph_launches, &counts.works, &counts.reads, &counts.waits, &counts.recordings,
+        &counts.beside, &counts.messages, &counts.pinned, &counts.made})
     *out++ = count->load();
 }
 
@@ -323,6 +331,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return status();
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsigned long long) {
+  ++counts.made;
   *ready = new CUgraphExec_st{std::make_shared<const Works>(graph->works)};
   return status();
 }
@@ -337,7 +346,9 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
 // Has the same works as before, with other parameters. What was launched before keeps those that it had.
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t ready, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* info) {
-  const auto same_place = [](const Captured& a, const Captured& b) { return a.after == b.after; };
+  const auto same_place = [](const Captured& a, const Captured& b) {
+    return a.kind == b.kind && a.after == b.after;
+  };
   const bool same = std::ranges::equal(*ready->works, graph->works, same_place);
   info->result = same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
   if (!same) return cudaErrorGraphExecUpdateFailure;
@@ -362,16 +373,16 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return status();
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  put_on(stream, [=] { function(argument); });
+  put_work(stream, Kind::call, [=] { function(argument); });
   return status();
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
-  put_on(stream, [=] { std::memset(memory, value, bytes); });
+  put_work(stream, Kind::fill, [=] { std::memset(memory, value, bytes); });
   return status();
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind, cudaStream_t stream) {
-  put_on(stream, [=] {
+  put_work(stream, Kind::copy, [=] {
     for (size_t row = 0; row < height; ++row)
       std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
                   width);
@@ -435,7 +446,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (source == kPinned && place >= 0) ++counts.pinned;
   if (source >= 0 && place < 0) ++counts.reads;
   if (source >= 0 && place >= 0 && source != place) ++counts.messages;
-  put_on(stream, [=] { std::memmove(to, from, bytes); });
+  put_work(stream, Kind::copy, [=] { std::memmove(to, from, bytes); });
   return status();
 }
 
