@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 PACKAGES = (
     "pytest pytest-env pytest-timeout flaky mock nose scipy pyyaml portalocker sacrebleu==1.4.14 "
     "sacremoses regex tqdm Pillow matplotlib<3.9 yacs opencv-python-headless<4.9 pandas<2.2 nltk sentencepiece cython "
-    "setuptools requests autocfg packaging graphviz"
+    "setuptools requests autocfg packaging graphviz pytest-retry toolz pydantic typing-extensions"
 ).split()
 
 
@@ -39,6 +39,7 @@ class Project:
     tests: tuple[str, ...]
     package: str = "."  # the folder that has its package
     left_out: tuple[str, ...] = ()  # arguments of pytest
+    unused_plugin: str = "pytest-retry"  # two plugins of PACKAGES read the mark `flaky`; a project means one of them
     build: bool = False  # whether it has extensions
     ends_mxnet: tuple[str, ...] = ()  # tests in which MXNet's process crashes, so that it has no results
 
@@ -58,6 +59,19 @@ PROJECTS = {
     ),
     "sockeye": Project("https://github.com/awslabs/sockeye", "2.3.24", ("test/unit",)),
     "gluon-cv": Project("https://github.com/dmlc/gluon-cv", "v0.10.0", ("tests/unittests",)),
+    "gluonts": Project(
+        "https://github.com/awslabs/gluonts",
+        "v0.15.1",
+        ("test/mx",),
+        "src",
+        (
+            "-W",
+            "ignore",
+            "--deselect=test/mx/model/deepstate/test_using_tsf_dataset.py",  # these two fetch data
+            "--deselect=test/mx/trainer/test_callbacks.py::test_callbacks",
+        ),
+        unused_plugin="flaky",
+    ),
 }
 
 
@@ -117,6 +131,7 @@ def run_tests(python, name, project, source, folder, which):
         MXNET_MODULE_SEED="1", OMP_NUM_THREADS="1", MPLBACKEND="agg", MXNET_HOME=str(folder / "home")
     )
     command = [python, "-m", "pytest", *plugin, "-q", "--timeout", "300", "-p", "no:cacheprovider"]
+    command += ["-p", f"no:{project.unused_plugin}"]
     command += [f"--junitxml={file}", *project.left_out, *project.tests]
     if which == "mxnet":
         command += [f"--deselect={test}" for test in project.ends_mxnet]
