@@ -280,7 +280,7 @@ struct Adamax {
     s[0] = beta1 * s[0] + (1 - beta1) * g;
     const A kept = beta2 * s[1], size = std::abs(g);
     s[1] = kept > size ? kept : size;
-    return w - lr * s[0] / s[1];
+    return s[1] == 0 ? w : w - lr * s[0] / s[1];
   }
 };
 

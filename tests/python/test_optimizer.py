@@ -190,6 +190,13 @@ def test_rule(name, rule, settings, common):
     np.testing.assert_allclose(got, weight, rtol=2e-4, atol=2e-5)
 
 
+def test_adamax_leaves_weights_that_never_had_a_gradient():
+    optimizer = mx.optimizer.Adamax(learning_rate=0.1)
+    weight, grad = mx.nd.array([1, 2, 3]), mx.nd.array([0, 0.5, np.nan])
+    optimizer.update(0, weight, grad, optimizer.create_state(0, weight))
+    assert weight[0].asscalar() == 1 and weight[1].asscalar() < 2 and np.isnan(weight[2].asscalar())
+
+
 @pytest.mark.parametrize("mixed", [False, True])
 def test_nag_keeps_what_mxnet_keeps(mixed):
     weight, grad, momentum = [1, 2, -3], [0.5, -0.7, 0.2], [0.4, -0.5, 0.1]
