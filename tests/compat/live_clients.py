@@ -39,7 +39,9 @@ class Project:
     tests: tuple[str, ...]
     package: str = "."  # the folder that has its package
     left_out: tuple[str, ...] = ()  # arguments of pytest
-    unused_plugin: str = "pytest-retry"  # two plugins of PACKAGES read the mark `flaky`; a project means one of them
+    unused_plugin: str = (
+        "pytest-retry"  # two plugins of PACKAGES read the mark `flaky`; a project means one of them
+    )
     build: bool = False  # whether it has extensions
     ends_mxnet: tuple[str, ...] = ()  # tests in which MXNet's process crashes, so that it has no results
 
