@@ -201,6 +201,11 @@ std::string ThreadedEngine::track_of(const Task& task, const ThreadState& state)
   return fmt::format("{} {} {}", task.device.to_string(), lane, state.worker->index);
 }
 
+std::string ThreadedEngine::stream_of(const Task& task) {
+  return fmt::format("{} {} stream", task.device.to_string(),
+                     kLaneNames[static_cast<int>(task.pool->lane())]);
+}
+
 // ---- fork -------------------------------------------------------------------------------------------------------
 
 void ThreadedEngine::quiesce_for_fork() {

@@ -111,8 +111,8 @@ class alignas(64) ThreadedEngine final : public Engine, public RunsParts, public
   void run_parts(Task& task, const ThreadState& state, RunContext& context);
   void leave_body(ThreadState& state, Task* outer) noexcept;
   void run_direct(Task* task, ThreadState& state, ReadyList& ready);
-  void wait_on_device(Task& task, DeviceQueue& queue);
-  std::exception_ptr record_on_device(Task& task, DeviceQueue& queue) noexcept;
+  bool begin_on_device(Task& task, DeviceQueue& queue);
+  std::exception_ptr end_on_device(Task& task, DeviceQueue& queue, bool traced) noexcept;
   bool devices_used() const noexcept { return devices_used_.load(std::memory_order_relaxed); }
   bool looks_for_errors() const noexcept {
     return poisoned_->vars.load(std::memory_order_relaxed) > 0 || devices_used() ||
@@ -127,6 +127,7 @@ class alignas(64) ThreadedEngine final : public Engine, public RunsParts, public
   void heal(Task& task) noexcept;
   void finish(Task* task, ThreadState& state, ReadyList& ready);
   static std::string track_of(const Task& task, const ThreadState& state);
+  static std::string stream_of(const Task& task);  // the track of what the device does
 
   void wait_for(Var& var, bool exclusive);
   bool ready_now(Var& var, bool exclusive, Ref<Poison>& poison);

@@ -36,20 +36,25 @@ bool ThreadedEngine::hold_for_tokens(Task& task) {
   return task.blockers.fetch_sub(done, std::memory_order_acq_rel) != done;
 }
 
-// Device work of the task starts after that of its Vars' earlier accesses; no host thread waits.
-void ThreadedEngine::wait_on_device(Task& task, DeviceQueue& queue) {
+// Device work of the task starts after that of its Vars' earlier accesses; no host thread waits. True if that work, which begins now, is for
+// the trace; parts of a task see to themselves.
+bool ThreadedEngine::begin_on_device(Task& task, DeviceQueue& queue) {
   std::vector<TokenRef> pending;
   for (AccessNode& node : task.accesses()) {
     const std::lock_guard lock(node.var().lock_);
     if (node.var().tokens_) node.var().tokens_->collect(node.exclusive(), pending);
   }
   for (const TokenRef& token : pending) queue.wait_for(*token);
+  const bool traced = trace_.enabled() && !(task.flags & kInParts);
+  if (traced) queue.begin_timing();
+  return traced;
 }
 
 // Returns the device's error, if it takes no more work.
-std::exception_ptr ThreadedEngine::record_on_device(Task& task, DeviceQueue& queue) noexcept {
-  if (task.accesses().empty()) return nullptr;
+std::exception_ptr ThreadedEngine::end_on_device(Task& task, DeviceQueue& queue, bool traced) noexcept {
   try {
+    if (traced) queue.end_timing(trace_, stream_of(task), (task.flags & kDescribed) ? task.name() : "task");
+    if (task.accesses().empty()) return nullptr;
     const TokenRef token = queue.record();
     for (AccessNode& node : task.accesses()) {
       Var& var = node.var();

@@ -6,17 +6,19 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/device/device_runtime.h"
 #include "engine/threaded_engine.h"
 
 namespace loomix::engine {
 
 class ThreadedEngine::Parts final : public TaskParts {
  public:
-  Parts(ThreadedEngine& engine, Task& task, const ThreadState& state)
-      : engine_(engine), task_(task), state_(state), traced_(engine.trace_.enabled()) {}
+  Parts(ThreadedEngine& engine, Task& task, const ThreadState& state, DeviceQueue* queue)
+      : engine_(engine), task_(task), state_(state), queue_(queue), traced_(engine.trace_.enabled()) {}
 
   bool begin(std::span<const Tag> tags) override {
     if (traced_) begin_ = Trace::now();
+    if (traced_ && queue_) queue_->begin_timing();
     return !engine_.looks_for_errors() || !skip(tags);
   }
 
@@ -89,17 +91,18 @@ class ThreadedEngine::Parts final : public TaskParts {
 
   void add_to_trace(const Describe& describe) noexcept {
     try {
-      engine_.trace_.add(track_of(task_, state_),
-                         describe.name ? describe.name(describe.context.get()) : "task",
-                         task_.device.is_host() ? "task" : "issue", begin_, Trace::now());
+      const char* const name = describe.name ? describe.name(describe.context.get()) : "task";
+      engine_.trace_.add(track_of(task_, state_), name, queue_ ? "issue" : "task", begin_, Trace::now());
+      if (queue_) queue_->end_timing(engine_.trace_, stream_of(task_), name);
     } catch (const std::bad_alloc&) {}  // the trace has one event less
   }
 
   ThreadedEngine& engine_;
   Task& task_;
   const ThreadState& state_;
+  DeviceQueue* const queue_;  // null: the host
   const bool traced_;
-  int64_t begin_ = 0;
+  int64_t begin_ = traced_ ? Trace::now() : 0;  // of a part that fails before it begins
 };
 
 void ThreadedEngine::push_parts(TaskInfo info, std::span<const Tag> tags, PartsWork work) {
@@ -111,7 +114,7 @@ void ThreadedEngine::push_parts(TaskInfo info, std::span<const Tag> tags, PartsW
 }
 
 void ThreadedEngine::run_parts(Task& task, const ThreadState& state, RunContext& context) {
-  Parts parts(*this, task, state);
+  Parts parts(*this, task, state, context.queue);
   task.parts(context, parts);
 }
 

@@ -88,14 +88,15 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
   if (task->flags & kAsync) [[unlikely]] {
     task->blockers.store(2, std::memory_order_relaxed);  // this function, and the Completion
     std::exception_ptr error;
+    bool traced = false;
     try {
-      if (context.queue != nullptr) wait_on_device(*task, *context.queue);
+      if (context.queue != nullptr) traced = begin_on_device(*task, *context.queue);
       task->async(context, Completion(*this, task));
     } catch (...) {
       error = std::current_exception();
     }
     if (context.queue != nullptr) {
-      std::exception_ptr device_error = record_on_device(*task, *context.queue);
+      std::exception_ptr device_error = end_on_device(*task, *context.queue, traced);
       if (!error) error = std::move(device_error);
     }
     task->async.reset();
@@ -105,9 +106,10 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
     if (finished) end_async(*task);
   } else {
     const bool on_device = context.queue != nullptr;
+    bool traced = false;
     try {
       if (on_device) [[unlikely]]
-        wait_on_device(*task, *context.queue);
+        traced = begin_on_device(*task, *context.queue);
       if (task->flags & kInParts) {
         run_parts(*task, state, context);
       } else {
@@ -118,7 +120,8 @@ bool ThreadedEngine::invoke(Task* task, ThreadState& state, RunContext& context,
       fail(*task, std::current_exception());
     }
     if (on_device) [[unlikely]] {  // before the body lets go of its memory
-      if (std::exception_ptr error = record_on_device(*task, *context.queue)) fail(*task, std::move(error));
+      if (std::exception_ptr error = end_on_device(*task, *context.queue, traced))
+        fail(*task, std::move(error));
     }
     task->drop_body();
     leave_body(state, outer);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/trace.h"
 
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -48,12 +49,15 @@ void Trace::resume() { enabled_.store(true, std::memory_order_relaxed); }
 void Trace::add(const std::string& track, std::string name, const char* category, int64_t begin_ns,
                 int64_t end_ns) {
   const std::lock_guard lock(mutex_);
+  const bool by_device = std::strcmp(category, "device") == 0;
+  if (by_device && begin_ns < origin_) return;
   if (events_.size() >= kLimit) {
     ++dropped_;
     return;
   }
   const int number = tracks_.try_emplace(track, static_cast<int>(tracks_.size()) + 1).first->second;
-  events_.push_back({number, std::move(name), category, begin_ns, end_ns, memory_ ? memory_() : -1});
+  events_.push_back(
+      {number, std::move(name), category, begin_ns, end_ns, memory_ && !by_device ? memory_() : -1});
 }
 
 // Not by fmt::format_to: a program has a copy of all of its formatting, 80 kB.

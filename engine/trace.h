@@ -30,8 +30,8 @@ class Trace {
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  // A task on `track` ("cpu(0) compute 1"); `category`: "task", "asynchronous" or
-  // "issue" (of a device task; the device works later).
+  // A task on `track` ("cpu(0) compute 1"); `category`: "task", "asynchronous", "issue" (of a device task; the device works later) or
+  // "device" (what a device did itself, told when it is done: what began before the trace is left out).
   void add(const std::string& track, std::string name, const char* category, int64_t begin_ns,
            int64_t end_ns);
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/device.h"
@@ -55,6 +56,10 @@ class DeviceQueue {
   virtual Ref<RecordedWork> record_work(const std::function<void()>& issue) = 0;
   // So many, within record_work() or not; null where the device has none. The same streams each time.
   virtual std::unique_ptr<Branches> branches(int count) = 0;
+  // When the device works on what is put on the queue between begin and end is told to the trace, as work of that name. The trace has it before
+  // tokens are done that were recorded later. Nothing waits. Another begin without an end starts anew. A device may tell nothing.
+  virtual void begin_timing() noexcept {}
+  virtual void end_timing(Trace& /*trace*/, std::string /*track*/, const char* /*name*/) {}
 };
 
 // One device: its queues and its memory. Thread-safe.
@@ -114,6 +119,6 @@ struct DeviceModule {
   std::unique_ptr<DeviceRuntime> (*open)(Device device, const EngineOptions& options);
   std::unique_ptr<MemorySource> (*pinned_source)();
 };
-inline constexpr int kDeviceModuleVersion = 3;
+inline constexpr int kDeviceModuleVersion = 4;
 
 }  // namespace loomix::engine

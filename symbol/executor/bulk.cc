@@ -199,10 +199,10 @@ bool Bulk::launch(Stretch& stretch, std::span<const BranchPlace> places, engine:
   const engine::Describe describe{[](const void* bulk) { return bulk_of(bulk).describe(); },
                                   [](const void*) { return "captured operators"; },
                                   Ref<RefCounted>(const_cast<Bulk*>(this))};
-  task.begin({});
   try {
     const bool is_ready = stretch.work && stretch.version == version_;
     if (!is_ready && !record(stretch, places, context)) return false;
+    task.begin({});  // not before: a trace has what the device does, and recording is the host's work
     stretch.work->launch();
     task.end({}, describe);
   } catch (...) {

@@ -5,6 +5,7 @@
 // the module's calls and kernels are right; nothing of how fast a device is.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -28,13 +29,11 @@ using loomix::standin::kPinned;
 using loomix::standin::place_of;
 using loomix::standin::status;
 
-constexpr int kDevices = 3;
-thread_local int current_device = 0;
-
 struct Marks {
   std::mutex mutex;
   std::condition_variable changed;
   uint64_t recorded = 0, reached = 0;
+  std::chrono::steady_clock::time_point at;  // when it was reached
 
   void wait(uint64_t mark) {
     std::unique_lock lock(mutex);
@@ -63,9 +62,8 @@ struct Counts {
   std::atomic<long> messages{0};    // copies from one device to another
   std::atomic<long> pinned{0};      // copies from page-locked memory to devices
   std::atomic<long> made{0};        // graphs that were made ready for launches; not those that were updated
+  std::atomic<long> times{0};       // events with times that were recorded
 } counts;
-
-int driver_version = CUDART_VERSION;  // see loomix_standin_set_driver()
 
 bool is_alive(cudaStream_t stream) {
   const std::lock_guard lock(streams_mutex);
@@ -101,6 +99,7 @@ struct Capture {
 };
 
 struct CUevent_st {
+  const bool has_time;
   const std::shared_ptr<Marks> marks = std::make_shared<Marks>();
   std::shared_ptr<Capture> captured = {};  // it was recorded in that last
   std::set<size_t> after = {};             // works of it
@@ -255,26 +254,9 @@ void loomix_standin_counts(long* out) {
     *out++ = count->load();
 }
 
-// For tests, before the first use of a device.
-void loomix_standin_set_driver(int version) { driver_version = version; }
-cudaError_t cudaDriverGetVersion(int* version) {
-  *version = driver_version;
-  return cudaSuccess;
-}
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
-cudaError_t cudaGetDeviceCount(int* count) {
-  const bool too_old = driver_version < CUDART_VERSION;
-  *count = too_old ? 0 : kDevices;
-  return too_old ? cudaErrorInsufficientDriver : cudaSuccess;
-}
-cudaError_t cudaSetDevice(int device) {
-  if (device < 0 || device >= kDevices) return cudaErrorInvalidDevice;
-  current_device = device;
-  return cudaSuccess;
-}
+// How many events were recorded whose time can be asked for.
+long loomix_standin_times() { return counts.times.load(); }
+
 const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaErrorLaunchFailure ? "cudaErrorLaunchFailure" : "an error";
 }
@@ -285,20 +267,6 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 cudaError_t cudaGetLastError() { return status(); }
 cudaError_t cudaPeekAtLastError() { return status(); }
-cudaError_t cudaGetDevice(int* device) {
-  *device = current_device;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  switch (attribute) {
-    case cudaDevAttrMultiProcessorCount: *value = 4; break;  // few, so that kernels take turns
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 227 * 1024; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = 0; break;
-    default: return cudaErrorInvalidValue;
-  }
-  return cudaSuccess;
-}
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   const std::lock_guard lock(stream->mutex);
   if (stream->captured) return cudaErrorIllegalState;
@@ -389,11 +357,6 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   });
   return status();
 }
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  *least = 0;
-  *greatest = -5;
-  return cudaSuccess;
-}
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   *stream = new CUstream_st;
   const std::lock_guard lock(streams_mutex);
@@ -450,8 +413,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   return status();
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new CUevent_st;
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  *event = new CUevent_st{(flags & cudaEventDisableTiming) == 0};
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -459,6 +422,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (event->has_time) ++counts.times;
   if (stream != nullptr) {
     const std::lock_guard lock(stream->mutex);
     event->captured = stream->captured;
@@ -474,6 +438,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     {
       const std::lock_guard lock(marks->mutex);
       marks->reached = std::max(marks->reached, mark);
+      marks->at = std::chrono::steady_clock::now();
     }
     marks->changed.notify_all();
   });
@@ -492,6 +457,19 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     mark = event->marks->recorded;
   }
   event->marks->wait(mark);
+  return status();
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  if (!from->has_time || !to->has_time) return cudaErrorInvalidResourceHandle;
+  std::chrono::steady_clock::time_point at[2];
+  for (const cudaEvent_t event : {from, to}) {
+    const std::lock_guard lock(event->marks->mutex);
+    if (event->marks->recorded == 0) return cudaErrorInvalidResourceHandle;
+    if (event->marks->reached < event->marks->recorded) return cudaErrorNotReady;
+    at[event == to] = event->marks->at;
+  }
+  *milliseconds = std::chrono::duration<float, std::milli>(at[1] - at[0]).count();
   return status();
 }
 

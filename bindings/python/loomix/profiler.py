@@ -77,7 +77,7 @@ def set_config(**kwargs: Any) -> None:
     profile_memory, profile_all : bool
         Whether the trace, and :func:`dumps`, tell how much memory of the host was in use.
     profile_symbolic, profile_imperative, profile_api, ... : bool
-        MXNet's other options, accepted and kept. The trace always holds every task of the engine.
+        MXNet's other options, accepted and kept. The trace always holds every task of the engine, and what GPUs did.
 
     Raises
     ------
@@ -318,7 +318,7 @@ _SORTS = {"total": "Total", "avg": "Avg", "min": "Min", "max": "Max", "count": "
 
 
 def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False) -> Any:
-    """Time by operator.
+    """Time by operator: of those on GPUs the device's.
 
     Parameters
     ----------
@@ -375,13 +375,16 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
 
 
 def _category(event: Any) -> str:
-    """MXNet's name of a kind of events: what operators written in Python call has their names before it."""
+    """MXNet's name of a kind of events: what operators written in Python call has their names before it.
+
+    The time of an operator on a device is the device's. The host only put it on a stream: that is the kind "issue".
+    """
     if event.get("cat") not in _ENGINE_CATEGORIES:
         return event.get("cat") or "operator"
     return "Custom Operator" if "::" in event["name"] else "operator"
 
 
-_ENGINE_CATEGORIES = ("task", "asynchronous", "issue")
+_ENGINE_CATEGORIES = ("task", "asynchronous", "device")
 
 
 def _statistics(found: Any, column: str, ascending: bool, with_total: bool = True) -> dict[str, Any]:

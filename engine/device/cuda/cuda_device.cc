@@ -19,7 +19,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -30,16 +29,13 @@
 
 #include "base/error.h"
 #include "base/settings.h"
+#include "engine/device/cuda/check.h"
+#include "engine/device/cuda/cuda_memory.h"
+#include "engine/device/cuda/stream_times.h"
 #include "engine/device/device_runtime.h"
 
 namespace loomix::engine {
 namespace {
-
-void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  throw DeviceError(
-      fmt::format("[cuda] {} failed: {} ({}).", what, cudaGetErrorString(status), cudaGetErrorName(status)));
-}
 
 class CudaQueue;
 
@@ -54,7 +50,7 @@ class CudaToken final : public CompletionToken {
 
 class CudaQueue final : public DeviceQueue {
  public:
-  CudaQueue(int device, bool urgent) : device_(device), urgent_(urgent) {
+  CudaQueue(int device, bool urgent) : device_(device), urgent_(urgent), times_(device) {
     check(cudaSetDevice(device_), "cudaSetDevice");
     stream_ = entered_ = make_stream();
     thread_ = std::thread([this] { complete_tokens(); });
@@ -106,6 +102,8 @@ class CudaQueue final : public DeviceQueue {
   }
   Ref<RecordedWork> record_work(const std::function<void()>& issue) override;
   std::unique_ptr<Branches> branches(int count) override;
+  void begin_timing() noexcept override { times_.begin(entered_); }
+  void end_timing(Trace& trace, std::string track, const char* name) override;
   cudaGraph_t capture(const std::function<void()>& issue);  // null if that cannot be done
   // Sees to it that the token of this number will be completed.
   void watch(uint64_t number) {
@@ -166,6 +164,10 @@ class CudaQueue final : public DeviceQueue {
     } while (std::chrono::steady_clock::now() < end);
     return cudaEventSynchronize(recorded.event);
   }
+  void tell_times(uint64_t number) {
+    std::vector<StreamTimes::Span> spans = times_.take(number);
+    if (!spans.empty()) times_.tell(std::move(spans));
+  }
   void complete_tokens() {
     cudaSetDevice(device_);
     std::unique_lock lock(mutex_);
@@ -193,6 +195,7 @@ class CudaQueue final : public DeviceQueue {
       events_.pop_front();
       if (next.event != nullptr) free_events_.push_back(next.event);
       lock.unlock();
+      tell_times(next.number);  // first, so that whoever waited for the work finds them
       for (const Ref<CudaToken>& token : done) token->complete(error);
       done.clear();
       lock.lock();
@@ -214,6 +217,7 @@ class CudaQueue final : public DeviceQueue {
   uint64_t covered_ = 0;    // by events
   uint64_t completed_ = 0;  // whose events have happened
   bool stopping_ = false;
+  StreamTimes times_;
   std::atomic<std::thread::id> recorder_{};  // the thread that records work
   std::thread thread_;
 };
@@ -333,71 +337,26 @@ std::unique_ptr<Branches> CudaQueue::branches(int count) {
   return std::make_unique<CudaBranches>(*this, count);
 }
 
+// Under the lock, so that the next token stands for this work, too.
+void CudaQueue::end_timing(Trace& trace, std::string track, const char* name) {
+  const auto branch = std::ranges::find(beside_, entered_);
+  if (branch != beside_.end()) track += fmt::format(" {}", branch - beside_.begin() + 2);
+  const std::lock_guard lock(mutex_);
+  times_.end(entered_, issued_ + 1, trace, std::move(track), name);
+}
+
 void CudaToken::watch() { static_cast<CudaQueue&>(queue()).watch(number); }
-
-class CudaSource final : public MemorySource {
- public:
-  CudaSource(int device, MemoryKind kind) noexcept : device_(device), kind_(kind) {}
-  void* allocate(size_t bytes) override {
-    void* memory = nullptr;
-    cudaSetDevice(device_);
-    cudaError_t status = cudaSuccess;
-    switch (kind_) {
-      case MemoryKind::host:
-      case MemoryKind::pinned: status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable); break;
-      case MemoryKind::cuda_managed: status = cudaMallocManaged(&memory, bytes, cudaMemAttachGlobal); break;
-      case MemoryKind::device:
-      case MemoryKind::managed: status = cudaMalloc(&memory, bytes); break;
-    }
-    if (status == cudaSuccess) return memory;
-    cudaGetLastError();  // it was this allocation's; later calls must not see it
-    if (status != cudaErrorMemoryAllocation) check(status, "an allocation");
-    return nullptr;
-  }
-  void free(void* memory, size_t) noexcept override {
-    cudaSetDevice(device_);
-    kind_ == MemoryKind::pinned ? cudaFreeHost(memory) : cudaFree(memory);
-  }
-  size_t capacity() const noexcept override {
-    if (kind_ == MemoryKind::pinned) return make_host_source()->capacity() / 2;
-    const std::optional<Info> info = ask();
-    return info ? info->total : 0;
-  }
-  std::optional<size_t> left() const noexcept override {
-    if (kind_ == MemoryKind::pinned) return std::nullopt;
-    const std::optional<Info> info = ask();
-    return info ? std::optional(info->left) : std::nullopt;
-  }
-  bool on_host() const noexcept override { return kind_ == MemoryKind::pinned; }
-
- private:
-  struct Info {
-    size_t left = 0;
-    size_t total = 0;
-  };
-  std::optional<Info> ask() const noexcept {
-    Info info;
-    cudaSetDevice(device_);
-    if (cudaMemGetInfo(&info.left, &info.total) == cudaSuccess) return info;
-    cudaGetLastError();  // it was this question's; later calls must not see it
-    return std::nullopt;
-  }
-
-  const int device_;
-  const MemoryKind kind_;
-};
 
 class CudaRuntime final : public DeviceRuntime {
  public:
   CudaRuntime(Device device, const EngineOptions& options)
       : device_(device),
-        device_memory_(device.to_string(), std::make_unique<CudaSource>(device.id, MemoryKind::device),
+        device_memory_(device.to_string(), make_cuda_source(device.id, MemoryKind::device),
                        {.held = options.pool_bytes, .exact = !settings().cuda_pool}),
-        pinned_memory_(device.to_string() + " pinned",
-                       std::make_unique<CudaSource>(device.id, MemoryKind::pinned)),
+        pinned_memory_(device.to_string() + " pinned", make_cuda_source(device.id, MemoryKind::pinned)),
         unified_memory_(device.to_string() + " unified",
-                        std::make_unique<CudaSource>(device.id, MemoryKind::cuda_managed),
-                        {.held = options.pool_bytes}) {}
+                        make_cuda_source(device.id, MemoryKind::cuda_managed), {.held = options.pool_bytes}) {
+  }
 
   Device device() const override { return device_; }
   // A card of today moves some hundred times the bytes that one core does; the pass that recomputes needs no more than that.
@@ -489,7 +448,7 @@ std::unique_ptr<DeviceRuntime> open_device(Device device, const EngineOptions& o
   return std::make_unique<CudaRuntime>(device, options);
 }
 
-std::unique_ptr<MemorySource> pinned_source() { return std::make_unique<CudaSource>(0, MemoryKind::pinned); }
+std::unique_ptr<MemorySource> pinned_source() { return make_cuda_source(0, MemoryKind::pinned); }
 
 }  // namespace
 }  // namespace loomix::engine
