@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "engine/parallel_for.h"
-#include "ops/attention/attention_parts.h"
 #include "ops/isa.h"
-#include "ops/linear/product_list.h"
-#include "ops/quantization/low_bit.h"
 #include "ops/quantization/low_bit_loops.h"
+#include "ops/quantization/rounded_products.h"
 #include "ops/rnn/rnn_pieces.h"
 #include "ops/scratch_slots.h"
 #include "ops/table.h"
 
-// Products of two arrays that are both rounded to 8 bits in each run: batch_dot, and the products of attention.
 namespace loomix::ops {
 namespace {
-
-// A batch of matrices whose rows are summed over, and so have a scale each.
-struct Rows {
-  const float* data;
-  int64_t rows, columns, row_step, column_step, item_step;
-
-  Rows(const float* from, int64_t count, int64_t width, bool transposed)
-      : data(from),
-        rows(count),
-        columns(width),
-        row_step(transposed ? 1 : width),
-        column_step(transposed ? count : 1),
-        item_step(count * width) {}
-  explicit Rows(const AttentionPart<float>& part)
-      : data(part.data),
-        rows(part.length),
-        columns(part.width),
-        row_step(part.ld),
-        column_step(1),
-        item_step(part.item_step) {}
-  Rows transposed() const {
-    Rows made = *this;
-    std::swap(made.rows, made.columns);
-    std::swap(made.row_step, made.column_step);
-    return made;
-  }
-};
 
 constexpr int64_t kLeftRows = 32;  // that are multiplied at a time
 constexpr int64_t kTurned = 16;    // rows that are made out of columns at a time
@@ -67,14 +36,8 @@ struct Room {
   }
 };
 
-// out[item * out_item + m * out_row + n] = scale * row m of the left times row n of the right, for each item.
-struct Products {
-  int64_t items;
-  Rows left, right;
-  float* out;
-  int64_t out_row, out_item;
-  float scale = 1;
-
+// By panels, in the cache of each core.
+struct PanelProducts : RoundedProducts {
   Room room(ScratchPieces& pieces) const {
     return {pieces, left.columns, right.rows, left.column_step != 1 || right.column_step != 1};
   }
@@ -92,7 +55,7 @@ struct Products {
 
   // put(row, numbers) for `count` rows from `first` on, rounded in `room.whole`; their scales.
   template <class Put>
-  static void round(const Rows& from, const float* data, int64_t count, const Room& room, float* scales,
+  static void round(const SummedRows& from, const float* data, int64_t count, const Room& room, float* scales,
                     Put&& put) {
     const LowBitLoops& loops = best_loops<LowBitLoops>();
     for (int64_t first = 0; first < count; first += kTurned) {
@@ -171,71 +134,23 @@ struct Products {
   }
 };
 
-// What an operator multiplies, from KernelArgs or KernelSpec.
-Products batch_dot(const LowBitDotParams& p, Views in, const TensorView& out) {
-  const DotSizes s = batch_dot_sizes(p, in[0].shape, in[1].shape);
-  return {s.batch,
-          Rows(in[0].as<float>(), s.m, s.k, p.transpose_a),
-          Rows(in[1].as<float>(), s.n, s.k, !p.transpose_b),
-          out.mutable_as<float>(),
-          s.n,
-          s.m * s.n};
-}
-
-Rows rows_of(const TensorView& view, int heads, int parts, int part) {
-  return Rows(AttentionPart<float>(view, heads, parts, part));
-}
-
-// Queries times keys.
-[[gnu::noinline]] Products scores(const AttentionParams& p, Views in, const TensorView& out, bool self) {
-  const Rows q = rows_of(in[0], p.heads, self ? 3 : 1, 0),
-             k = rows_of(in[self ? 0 : 1], p.heads, self ? 3 : 2, self ? 1 : 0);
-  return {out.shape[0],
-          q,
-          k,
-          out.mutable_as<float>(),
-          k.rows,
-          q.rows * k.rows,
-          static_cast<float>(1 / std::sqrt(double(q.columns)))};
-}
-
-// Attention weights times values.
-[[gnu::noinline]] Products means(const AttentionParams& p, Views in, const TensorView& out, bool self) {
-  const Rows v = rows_of(in[0], p.heads, self ? 3 : 2, self ? 2 : 1), to = rows_of(out, p.heads, 1, 0);
-  const Shape& weights = in[1].shape;
-  return {weights[0],     Rows(in[1].as<float>(), weights[1], weights[2], false),
-          v.transposed(), out.mutable_as<float>(),
-          to.row_step,    to.item_step};
-}
-
-template <auto products, bool self>
-Products attention(const AttentionParams& p, Views in, const TensorView& out) {
-  return products(p, in, out, self);
-}
-
 template <class P, auto products>
 void run(const P& p, const KernelArgs& args) {
-  products(p, args.in, args.out[0]).run(args);
+  PanelProducts{products(p, args.in, args.out[0])}.run(args);
 }
 
 template <class P, auto products>
 size_t scratch(const P& p, const KernelSpec& spec) {
-  return products(p, spec.in, spec.out[0]).room_bytes() * static_cast<size_t>(slots_for(spec.cores));
-}
-
-template <class P, auto products>
-void add(OpTable& table, const char* name) {
-  table.kernel<run<P, products>, scratch<P, products>>(name, "low_bit_product");
+  return PanelProducts{products(p, spec.in, spec.out[0])}.room_bytes() *
+         static_cast<size_t>(slots_for(spec.cores));
 }
 
 }  // namespace
 
 void kernels_low_bit_products(OpTable& table) {
-  add<LowBitDotParams, batch_dot>(table, "_contrib_low_bit_batch_dot");
-  add<AttentionParams, attention<scores, true>>(table, "_contrib_low_bit_interleaved_matmul_selfatt_qk");
-  add<AttentionParams, attention<scores, false>>(table, "_contrib_low_bit_interleaved_matmul_encdec_qk");
-  add<AttentionParams, attention<means, true>>(table, "_contrib_low_bit_interleaved_matmul_selfatt_valatt");
-  add<AttentionParams, attention<means, false>>(table, "_contrib_low_bit_interleaved_matmul_encdec_valatt");
+  list_rounded_products([&]<class P, auto products>(const char* name) {
+    table.kernel<run<P, products>, scratch<P, products>>(name, "low_bit_product");
+  });
 }
 
 }  // namespace loomix::ops
