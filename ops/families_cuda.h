@@ -69,6 +69,7 @@ void kernels_contrib_stored_cuda(KernelList& list);
 void kernels_sparse_binary_cuda(KernelList& list);
 void kernels_quantize_cuda(KernelList& list);
 void kernels_quantized_layers_cuda(KernelList& list);
+void kernels_quantized_products_cuda(KernelList& list);
 void kernels_low_bit_cuda(KernelList& list);
 void kernels_fused_cuda(KernelList& list);
 

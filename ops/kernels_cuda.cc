@@ -70,6 +70,7 @@ void add(loomix::ops::KernelList& list) {
   kernels_sparse_binary_cuda(list);
   kernels_quantize_cuda(list);
   kernels_quantized_layers_cuda(list);
+  kernels_quantized_products_cuda(list);
   kernels_low_bit_cuda(list);
   kernels_fused_cuda(list);
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ops/cuda/blas.h"
+#include "ops/cuda/byte_products.h"
 #include "ops/cuda/handles.h"
 
 namespace loomix::cuda {
@@ -103,6 +104,19 @@ void solve(const TriangularSolve& p, const void* a, void* b, cudaStream_t stream
               "a triangular solution");
       }
     }
+  });
+}
+
+// As above: C^T = B A^T, of which B lies transposed, as cuBLAS's kernels for 8 bits want it.
+void multiply_bytes(const ByteGemm& p, const int8_t* a, const int8_t* b, int32_t* c, cudaStream_t stream) {
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return;
+  const int32_t one = 1, zero = 0;
+  handles<BlasHandle>().with(stream, [&](const BlasHandle& blas) {
+    check(cublasGemmStridedBatchedEx_64(blas.handle, CUBLAS_OP_T, CUBLAS_OP_N, p.n, p.m, p.k, &one, b,
+                                        CUDA_R_8I, p.k, p.step_b, a, CUDA_R_8I, p.k, p.step_a, &zero, c,
+                                        CUDA_R_32I, p.row_c, p.step_c, p.batch, CUBLAS_COMPUTE_32I,
+                                        CUBLAS_GEMM_DEFAULT),
+          "a product of whole numbers");
   });
 }
 

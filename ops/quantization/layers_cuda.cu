@@ -2,145 +2,15 @@
 #include "engine/device/cuda/element.h"
 #include "ops/cuda/fill.h"
 #include "ops/cuda/index.h"
-#include "ops/cuda/reduce.h"
 #include "ops/families_cuda.h"
-#include "ops/linear/fully_connected.h"
 #include "ops/quantization/layer_sums.h"
 #include "ops/quantization/range_cuda.h"
 
-// Layers of 8 bits: exact sums in int32 by plain kernels.
+// Layers of 8 bits but products.
 namespace loomix::ops {
 namespace {
 
 using namespace cuda;
-
-constexpr size_t kScratch = 64;
-size_t small_scratch(const KernelSpec&) { return kScratch; }
-template <class T>
-T* scratch_as(const KernelArgs& args) {
-  static_assert(sizeof(T) <= kScratch);
-  return reinterpret_cast<T*>(args.scratch.data());
-}
-
-__device__ int32_t whole_sum(double value) {
-  return static_cast<int32_t>(::rint(min(max(value, -2147483647.0), 2147483647.0)));
-}
-
-// ---- products ----
-
-// A bias is brought to the step of the sums.
-struct BiasSteps {
-  double from, per;
-};
-struct PlanProduct {
-  RangeInput data, weight, bias;
-  bool with_bias;
-  DType type;
-  RangeOutput out;
-  BiasSteps* to;
-  int64_t* fault;
-  __device__ void operator()() const {
-    const double step = data.get(fault).step(type) * weight.get(fault).step(DType::int8);
-    *to = {with_bias ? bias.get(fault).step(DType::int8) : 0, per_step(step)};
-    const auto reach = static_cast<float>(step * largest_of(DType::int32));
-    out.put({-reach, reach});
-  }
-};
-void plan_product(const KernelArgs& args, bool with_bias, int64_t* fault) {
-  const size_t first = with_bias ? 3 : 2;
-  launch_once(stream_of(args),
-              PlanProduct{range_input(args, first), range_input(args, first + 2),
-                          with_bias ? range_input(args, first + 4) : RangeInput{}, with_bias,
-                          args.in[0].dtype, range_output(args), scratch_as<BiasSteps>(args), fault});
-}
-template <class P>
-Support one_range(const P& p, const KernelSpec& spec) {
-  return one_range_each(spec, p.no_bias ? 2 : 3);
-}
-void explain_product(const KernelArgs& args, bool with_bias, const char* who) {
-  const size_t first = with_bias ? 3 : 2;
-  explain_ranges(args, {first, first + 2}, who);
-  if (with_bias) explain_ranges(args, {first + 4}, who);
-}
-
-struct Bias {
-  const int8_t* bias;  // null: there is none
-  const BiasSteps* steps;
-  __device__ int32_t at(int64_t i) const {
-    return bias != nullptr && steps->from > 0 ? whole_sum(bias[i] * steps->from * steps->per) : 0;
-  }
-};
-Bias bias_of(const KernelArgs& args, bool with_bias) {
-  return {with_bias ? args.in[2].as<int8_t>() : nullptr, scratch_as<BiasSteps>(args)};
-}
-
-template <class T>
-struct ConvEach {
-  ConvLoop<T> loop;
-  Steps to;
-  Divider filters, pixels, lines, columns;
-  Bias bias;
-  int32_t* out;
-  __device__ void operator()(int64_t i) const {
-    const int64_t unit = pixels.quotient(i), image = filters.quotient(unit);
-    const int64_t filter = unit - image * filters.divisor(), pixel = i - unit * pixels.divisor();
-    const int64_t row = columns.quotient(pixel), depth = lines.quotient(row);
-    const int64_t place[3] = {depth, row - depth * lines.divisor(), pixel - row * columns.divisor()};
-    out[image * to.image + filter * to.channel + place[0] * to.place[0] + place[1] * to.place[1] +
-        place[2] * to.place[2]] = loop.at(image, filter, place) + bias.at(filter);
-  }
-};
-void quantized_conv_cuda(const ConvolutionParams& p, const KernelArgs& args, int64_t* fault) {
-  plan_product(args, !p.no_bias, fault);
-  auto* out = args.wanted<int32_t>(0);
-  if (!out) return;
-  const ConvGeometry g(p, args.in[0].shape);
-  const int64_t filters = g.groups * g.filters;
-  dispatch_bytes(args.in[0].dtype, [&]<class T>(Type<T>) {
-    launch_each(stream_of(args), args.out[0].size(),
-                ConvEach<T>{{g, args.in[0].as<T>(), args.in[1].as<int8_t>()},
-                            Steps(filters, g.out, g.channels_last),
-                            Divider(filters),
-                            Divider(g.out_size()),
-                            Divider(g.out[1]),
-                            Divider(g.out[2]),
-                            bias_of(args, !p.no_bias),
-                            out});
-  });
-}
-void explain_conv(const ConvolutionParams& p, const KernelArgs& args) {
-  explain_product(args, !p.no_bias, "_contrib_quantized_conv");
-}
-
-// A warp an output.
-template <class T>
-__global__ void multiply_rows(int64_t outputs, Divider hidden, int64_t columns, const T* data,
-                              const int8_t* weight, Bias bias, int32_t* out) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.y;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y; i < outputs; i += step) {
-    const int64_t row = hidden.quotient(i), unit = i - row * hidden.divisor();
-    int32_t sum = 0;
-    for (int64_t k = threadIdx.x; k < columns; k += kWarp)
-      sum += int32_t{data[row * columns + k]} * int32_t{weight[unit * columns + k]};
-    sum = merge_warp(sum, Plus{});
-    if (threadIdx.x == 0) out[i] = sum + bias.at(unit);
-  }
-}
-void quantized_fc_cuda(const FullyConnectedParams& p, const KernelArgs& args, int64_t* fault) {
-  plan_product(args, !p.no_bias, fault);
-  auto* out = args.wanted<int32_t>(0);
-  const int64_t outputs = args.out[0].size();
-  if (!out || outputs == 0) return;
-  constexpr int kRows = kThreads / kWarp;
-  const Grid grid{grid_for(outputs, kRows).blocks, dim3(kWarp, kRows)};
-  dispatch_bytes(args.in[0].dtype, [&]<class T>(Type<T>) {
-    launch(multiply_rows<T>, grid, stream_of(args), outputs, Divider(p.num_hidden), args.in[1].shape[1],
-           args.in[0].as<T>(), args.in[1].as<int8_t>(), bias_of(args, !p.no_bias), out);
-  });
-}
-void explain_fc(const FullyConnectedParams& p, const KernelArgs& args) {
-  explain_product(args, !p.no_bias, "_contrib_quantized_fully_connected");
-}
 
 // ---- what moves ----
 
@@ -463,10 +333,6 @@ void explain_norm(const KernelArgs& args) { explain_ranges(args, {5}, "_contrib_
 }  // namespace
 
 void kernels_quantized_layers_cuda(KernelList& list) {
-  add_checked<quantized_conv_cuda, explain_conv, small_scratch, one_range<ConvolutionParams>>(
-      list, "_contrib_quantized_conv", "quantized_conv_cuda");
-  add_checked<quantized_fc_cuda, explain_fc, small_scratch, one_range<FullyConnectedParams>>(
-      list, "_contrib_quantized_fully_connected", "quantized_fc_cuda");
   add_checked<quantized_pooling_cuda, explain_pooling>(list, "_contrib_quantized_pooling",
                                                        "quantized_pooling_cuda");
   add_checked<quantized_act_cuda, explain_act>(list, "_contrib_quantized_act", "quantized_act_cuda");
@@ -474,13 +340,13 @@ void kernels_quantized_layers_cuda(KernelList& list) {
                                                        "quantized_flatten_cuda");
   add_checked<quantized_embedding_cuda, explain_embedding>(list, "_contrib_quantized_embedding",
                                                            "quantized_embedding_cuda");
-  add_checked<quantized_concat_cuda, explain_concat, small_scratch>(list, "_contrib_quantized_concat",
+  add_checked<quantized_concat_cuda, explain_concat, range_scratch>(list, "_contrib_quantized_concat",
                                                                     "quantized_concat_cuda");
-  add_checked<quantized_add_cuda, explain_add, small_scratch>(list, "_contrib_quantized_elemwise_add",
+  add_checked<quantized_add_cuda, explain_add, range_scratch>(list, "_contrib_quantized_elemwise_add",
                                                               "quantized_add_cuda");
-  add_checked<quantized_mul_cuda, explain_mul, small_scratch>(list, "_contrib_quantized_elemwise_mul",
+  add_checked<quantized_mul_cuda, explain_mul, range_scratch>(list, "_contrib_quantized_elemwise_mul",
                                                               "quantized_mul_cuda");
-  add_checked<quantized_batch_norm_cuda, explain_norm, small_scratch>(list, "_contrib_quantized_batch_norm",
+  add_checked<quantized_batch_norm_cuda, explain_norm, range_scratch>(list, "_contrib_quantized_batch_norm",
                                                                       "quantized_batch_norm_cuda");
 }
 

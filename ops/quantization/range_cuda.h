@@ -62,4 +62,17 @@ void launch_once(cudaStream_t stream, Fn fn) {
   launch(once_kernel<Fn>, Grid{}, stream, fn);
 }
 
+// Scratch memory for what that thread works out.
+inline constexpr size_t kRangeScratch = 64;
+inline size_t range_scratch(const ops::KernelSpec&) { return kRangeScratch; }
+template <class T>
+T* scratch_as(const ops::KernelArgs& args) {
+  static_assert(sizeof(T) <= kRangeScratch);
+  return reinterpret_cast<T*>(args.scratch.data());
+}
+
+__device__ inline int32_t whole_sum(double value) {
+  return static_cast<int32_t>(::rint(min(max(value, -2147483647.0), 2147483647.0)));
+}
+
 }  // namespace loomix::cuda

@@ -61,6 +61,52 @@ CASES = {
         [drawn(5, 70, dtype="uint8"), drawn(6, 70, dtype="int8"), drawn(6, dtype="int8"), *WITH_BIAS],
         {"num_hidden": 6},
     ),
+    **{
+        f"fully connected of words, {dtype}{'' if bias else ', no bias'}": (
+            "quantized_fully_connected",
+            [
+                drawn(5, 72, dtype=dtype),
+                drawn(8, 72, dtype="int8"),
+                *([drawn(8, dtype="int8"), *WITH_BIAS] if bias else PRODUCT),
+            ],
+            {"num_hidden": 8, "no_bias": not bias},
+        )
+        for dtype in ("int8", "uint8")
+        for bias in (True, False)
+    },
+    **{
+        f"conv of words, {dtype}, {layout}, {groups} groups": (
+            "quantized_conv",
+            [
+                drawn(*(3, 9, 8, 8 * groups) if layout == "NHWC" else (3, 8 * groups, 9, 8), dtype=dtype),
+                drawn(*(4 * groups, 3, 2, 8) if layout == "NHWC" else (4 * groups, 8, 3, 2), dtype="int8"),
+                drawn(4 * groups, dtype="int8"),
+                *WITH_BIAS,
+            ],
+            {
+                "kernel": (3, 2),
+                "stride": (2, 1),
+                "dilate": (1, 2),
+                "pad": (2, 1),
+                "num_filter": 4 * groups,
+                "num_group": groups,
+                "layout": layout,
+            },
+        )
+        for dtype in ("int8", "uint8")
+        for layout in ("NCHW", "NHWC")
+        for groups in (1, 2)
+    },
+    "conv of many words": (  # whose rows of windows are made in turns
+        "quantized_conv",
+        [drawn(3, 64, 150, 150, dtype="uint8"), drawn(2, 64, 3, 3, dtype="int8"), *PRODUCT],
+        {"kernel": (3, 3), "pad": (1, 1), "num_filter": 2, "no_bias": True},
+    ),
+    "conv of words in three axes": (
+        "quantized_conv",
+        [drawn(2, 4, 3, 4, 5, dtype="uint8"), drawn(3, 4, 2, 1, 2, dtype="int8"), *PRODUCT],
+        {"kernel": (2, 1, 2), "pad": (0, 1, 0), "num_filter": 3, "no_bias": True},
+    ),
     "max pooling": (
         "quantized_pooling",
         [drawn(2, 3, 7, 6, dtype="int8"), number(-1), number(1)],
@@ -172,6 +218,23 @@ def test_kernels_of_the_device_are_taken(capfd):
     for name in CASES:
         results(mx.gpu(0), *CASES[name])
     assert "runs on the host" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_arrays_that_do_not_begin_at_words(at):
+    """A row of a matrix of odd width begins anywhere."""
+    data, weight = drawn(3, 25, dtype="int8"), drawn(4, 8, dtype="int8")
+
+    def run(ctx):
+        rows = nd.array(data, ctx=ctx, dtype="int8")[at].reshape((25,))
+        return nd.contrib.quantized_fully_connected(
+            rows[at : at + 24].reshape((3, 8)),
+            *(nd.array(x, ctx=ctx, dtype=x.dtype) for x in (weight, *PRODUCT)),
+            num_hidden=4,
+            no_bias=True,
+        )[0].asnumpy()
+
+    np.testing.assert_array_equal(run(mx.gpu(0)), run(mx.cpu()))
 
 
 def test_upsampling_slides_its_filter():

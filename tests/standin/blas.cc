@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "ops/cuda/byte_products.h"
 #include "tests/standin/stream.h"
 
 // ops/cuda/blas.h by OpenBLAS; halves are made floats and back, and TF32 rounds its factors.
@@ -101,6 +102,25 @@ void solve(const TriangularSolve& p, const void* a, void* b, cudaStream_t stream
   standin::put_on(stream, [=] {
     if (p.dtype == DType::float64) solve_batch<double>(p, a, b);
     else solve_batch<float>(p, a, b);
+  });
+}
+
+// By plain loops; what cuBLAS has no kernel for is an error.
+void multiply_bytes(const ByteGemm& p, const int8_t* a, const int8_t* b, int32_t* c, cudaStream_t stream) {
+  if (p.m == 0 || p.n == 0) return;
+  const bool is_taken = takes_bytes(p.n, p.k) && p.row_c % 4 == 0 && p.step_a % 4 == 0 && p.step_b % 4 == 0 &&
+                        is_word_aligned(a) && is_word_aligned(b) && is_word_aligned(c);
+  if (!is_taken) return standin::note_error("cuBLAS has no such product of whole numbers");
+  standin::put_on(stream, [=] {
+    for (int64_t item = 0; item < p.batch; ++item) {
+      for (int64_t i = 0; i < p.m * p.n; ++i) {
+        const int8_t* const left = a + item * p.step_a + i / p.n * p.k;
+        const int8_t* const right = b + item * p.step_b + i % p.n * p.k;
+        int32_t sum = 0;
+        for (int64_t k = 0; k < p.k; ++k) sum += int32_t{left[k]} * int32_t{right[k]};
+        c[item * p.step_c + i / p.n * p.row_c + i % p.n] = sum;
+      }
+    }
   });
 }
 
