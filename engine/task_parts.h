@@ -11,8 +11,8 @@
 // trace each part counts as a task of its own.
 namespace loomix::engine {
 
-// What the body says of each part: begin(), and then end() or fail() before the next part begins; fail() alone, if there was nothing to begin. A part's Vars must be among the
-// task's, or be used by no other task.
+// What the body says of each part: begin(), and then end() or fail() before the next part begins; fail() alone, if there was nothing to
+// begin. A part's Vars must be among the task's, or be used by no other task.
 class TaskParts {
  public:
   // False: the part reads poisoned data. It must not run; what it writes has been poisoned.

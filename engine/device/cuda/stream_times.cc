@@ -8,7 +8,7 @@
 namespace loomix::engine {
 namespace {
 
-// Null if it has not happened, or the device fell over.
+// False if one of them has not happened, or the device fell over.
 bool milliseconds(cudaEvent_t from, cudaEvent_t to, double& out) {
   float between = 0;
   if (cudaEventElapsedTime(&between, from, to) != cudaSuccess) {
