@@ -145,9 +145,10 @@ struct AdagradParams : RateFields {
   float epsilon = 1e-7f;
 };
 
-// MXNet computes the rules of these three by functions on arrays.
+// MXNet computes the rules of these three by functions on arrays, with numbers of Python: 1 - beta2 in float32 would be off by 5e-5 of it.
 struct AdaDeltaParams : RescaleFields {
-  float rho = 0.9f, epsilon = 1e-5f, wd = 0;
+  double rho = 0.9;
+  float epsilon = 1e-5f, wd = 0;
   static void fields(FieldList<AdaDeltaParams>& f) {
     f("rho", &AdaDeltaParams::rho, "Decay of both means.");
     UpdateFields::fields(f);
@@ -155,11 +156,12 @@ struct AdaDeltaParams : RescaleFields {
 };
 
 struct AdamaxParams : RateFields {
-  float beta1 = 0.9f, beta2 = 0.999f;
+  double beta1 = 0.9, beta2 = 0.999;
 };
 
 struct NadamParams : RateFields {
-  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+  double beta1 = 0.9, beta2 = 0.999;
+  float epsilon = 1e-8f;
   float grad_factor = 1, mean_factor = 1, variance_factor = 1;
   static void fields(FieldList<NadamParams>& f) {
     using P = NadamParams;

@@ -256,15 +256,16 @@ struct Adagrad {
 template <class A>
 struct AdaDelta {
   static constexpr int kStates = 2;
-  A rho, epsilon, wd;
+  A rho, new_part, epsilon, wd;
   Rescale<A> rescale;
-  explicit AdaDelta(const AdaDeltaParams& p) : rho(p.rho), epsilon(p.epsilon), wd(p.wd), rescale(p) {}
+  explicit AdaDelta(const AdaDeltaParams& p)
+      : rho(p.rho), new_part(1 - p.rho), epsilon(p.epsilon), wd(p.wd), rescale(p) {}
   [[gnu::always_inline]] constexpr A operator()(A w, A g,
                                                 A* s) const {  // mean squares of gradients and steps
     g = rescale(g);
-    s[0] = rho * s[0] + (1 - rho) * g * g;
+    s[0] = rho * s[0] + new_part * g * g;
     const A step = std::sqrt(s[1] + epsilon) / std::sqrt(s[0] + epsilon) * g;
-    s[1] = rho * s[1] + (1 - rho) * step * step;
+    s[1] = rho * s[1] + new_part * step * step;
     return w - (step + wd * w);
   }
 };
@@ -272,12 +273,13 @@ struct AdaDelta {
 template <class A>
 struct Adamax {
   static constexpr int kStates = 2;
-  A lr, wd, beta1, beta2;
+  A lr, wd, beta1, new_part, beta2;
   Rescale<A> rescale;
-  explicit Adamax(const AdamaxParams& p) : lr(p.lr), wd(p.wd), beta1(p.beta1), beta2(p.beta2), rescale(p) {}
+  explicit Adamax(const AdamaxParams& p)
+      : lr(p.lr), wd(p.wd), beta1(p.beta1), new_part(1 - p.beta1), beta2(p.beta2), rescale(p) {}
   [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {  // mean, largest
     g = rescale.clip(rescale.scale * g + wd * w);
-    s[0] = beta1 * s[0] + (1 - beta1) * g;
+    s[0] = beta1 * s[0] + new_part * g;
     const A kept = beta2 * s[1], size = std::abs(g);
     s[1] = kept > size ? kept : size;
     return s[1] == 0 ? w : w - lr * s[0] / s[1];
@@ -287,13 +289,15 @@ struct Adamax {
 template <class A>
 struct Nadam {
   static constexpr int kStates = 2;
-  A lr, wd, beta1, beta2, epsilon, grad_factor, mean_factor, variance_factor;
+  A lr, wd, beta1, new_part1, beta2, new_part2, epsilon, grad_factor, mean_factor, variance_factor;
   Rescale<A> rescale;
   explicit Nadam(const NadamParams& p)
       : lr(p.lr),
         wd(p.wd),
         beta1(p.beta1),
+        new_part1(1 - p.beta1),
         beta2(p.beta2),
+        new_part2(1 - p.beta2),
         epsilon(p.epsilon),
         grad_factor(p.grad_factor),
         mean_factor(p.mean_factor),
@@ -301,8 +305,8 @@ struct Nadam {
         rescale(p) {}
   [[gnu::always_inline]] constexpr A operator()(A w, A g, A* s) const {
     g = rescale.clip(rescale.scale * g + wd * w);
-    s[0] = beta1 * s[0] + (1 - beta1) * g;
-    s[1] = beta2 * s[1] + (1 - beta2) * g * g;
+    s[0] = beta1 * s[0] + new_part1 * g;
+    s[1] = beta2 * s[1] + new_part2 * g * g;
     const A ahead = grad_factor * g + mean_factor * s[0];
     return w - lr * ahead / (std::sqrt(variance_factor * s[1]) + epsilon);
   }
