@@ -209,6 +209,7 @@ class EndpointCore final : public TransportEvents, public std::enable_shared_fro
   void lose(Peer& peer, PeerState state, const std::string& reason);
   void fail_requests(Peer& peer, const std::function<std::exception_ptr(const Outstanding&)>& error,
                      bool all);
+  void fail_refused(Peer& p);  // all its requests, since it does not talk to this process
   void tell(const PeerEvent& event);
   bool may_complain();
   void peer_timers(Peer& peer);

@@ -280,8 +280,8 @@ void EndpointCore::on_refuse(Link& link, const PacketHeader& header) {
   const LinkId id = link.id;
   if (link.welcomed) drop_all(p);
   drop_link(id);
-  timers_at_ = now_;
   tell({{p.name, p.incarnation}, PeerState::refused, p.address, p.refusal});
+  fail_refused(p);  // at once: who refused may say hello in the next packet, and has dropped these requests
 }
 
 void EndpointCore::drop_link(LinkId id) {
@@ -361,16 +361,15 @@ void EndpointCore::fail_requests(Peer& p, const std::function<std::exception_ptr
   }
 }
 
+void EndpointCore::fail_refused(Peer& p) {
+  const std::string text =
+      fmt::format("[comm] {} and {} do not talk: {}.", p.to_string(), self().name.to_string(), p.refusal);
+  fail_requests(
+      p, [&text](const Outstanding&) { return std::make_exception_ptr(NetworkError(text)); }, true);
+}
+
 void EndpointCore::peer_timers(Peer& p) {
-  if (!p.refusal.empty() && !p.outstanding.empty()) {
-    fail_requests(
-        p,
-        [&](const Outstanding&) {
-          return std::make_exception_ptr(NetworkError(fmt::format(
-              "[comm] {} and {} do not talk: {}.", p.to_string(), self().name.to_string(), p.refusal)));
-        },
-        true);
-  }
+  if (!p.refusal.empty() && !p.outstanding.empty()) fail_refused(p);
   if (p.up && p.link == 0 && now_ >= p.lost_at) {
     lose(p, PeerState::lost, "the connection broke and did not come back");
   } else if (p.up && now_ - p.last_heard >= options_.dead_after) {
