@@ -44,6 +44,16 @@ struct LowBitFullyConnectedParams : FullyConnectedParams, LowBitForm {
   }
 };
 
+// Rows of the data, and of the output, by columns times columns by outputs.
+struct ProductSizes {
+  int64_t rows, columns, hidden;
+  template <class Args>  // KernelArgs or KernelSpec
+  ProductSizes(const LowBitFullyConnectedParams& p, const Args& args)
+      : rows(args.out[0].size() / p.num_hidden),
+        columns(rows == 0 ? 0 : args.in[0].size() / rows),
+        hidden(p.num_hidden) {}
+};
+
 struct LowBitEmbeddingParams : LowBitForm {
   int64_t input_dim = 0;
   int64_t output_dim = 0;

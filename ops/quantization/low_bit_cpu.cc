@@ -30,15 +30,6 @@ LowBitWeight weight_of(const LowBitForm& form, const TensorView& weight, const T
           form.bits};
 }
 
-struct Sizes {
-  int64_t rows, columns, hidden;
-  template <class Args>  // KernelArgs or KernelSpec
-  Sizes(const FC& p, const Args& args)
-      : rows(args.out[0].size() / p.num_hidden),
-        columns(rows == 0 ? 0 : args.in[0].size() / rows),
-        hidden(p.num_hidden) {}
-};
-
 // Rows of the weight that one core takes at a time: what is left in its second cache for more rows of data.
 int64_t rows_of_part(int64_t row_bytes) {
   constexpr int64_t kBytes = 1 << 16, kRows = 4;
@@ -62,12 +53,12 @@ void add_bias(const KernelArgs& args, int64_t rows, int64_t hidden, int64_t begi
 // ---- few rows: the weight is used where it lies ----
 
 size_t rows_scratch(const FC& p, const KernelSpec& spec) {
-  const Sizes s(p, spec);
+  const ProductSizes s(p, spec);
   return static_cast<size_t>(s.rows * loops().turned_size(p.bits, s.columns)) * sizeof(float);
 }
 
 void low_bit_rows(const FC& p, const KernelArgs& args) {
-  const Sizes s(p, args);
+  const ProductSizes s(p, args);
   const LowBitWeight weight = weight_of(p, args.in[1], args.in[2], s.columns);
   const int64_t turned_row = loops().turned_size(p.bits, s.columns);
   auto* const turned = reinterpret_cast<float*>(args.scratch.data());
@@ -90,27 +81,27 @@ constexpr int64_t kPartRows = 48;
 Support panels_support(const FC& p, const KernelSpec& spec) {
   constexpr int64_t kFewestRows = 12;
   if (p.dynamic) return Support::no("the data is rounded, too");
-  const Sizes s(p, spec);
+  const ProductSizes s(p, spec);
   if (s.rows < kFewestRows) return Support::no("there are too few rows");
   if (s.columns == 0) return Support::no("there is nothing to multiply");
   return Support::yes();
 }
 
-size_t panel_bytes(const Sizes& s) {
+size_t panel_bytes(const ProductSizes& s) {
   const int64_t width = best_loops<FullyConnectedLoops>().width;
   return aligned(static_cast<size_t>((s.rows + width - 1) / width * width * s.columns) * sizeof(float));
 }
-size_t part_bytes(const Sizes& s) {
+size_t part_bytes(const ProductSizes& s) {
   return aligned(static_cast<size_t>(kPartRows * s.columns) * sizeof(float));
 }
 
 size_t panels_scratch(const FC& p, const KernelSpec& spec) {
-  const Sizes s(p, spec);
+  const ProductSizes s(p, spec);
   return panel_bytes(s) + part_bytes(s) * static_cast<size_t>(slots_for(spec.cores));
 }
 
 void low_bit_panels(const FC& p, const KernelArgs& args) {
-  const Sizes s(p, args);
+  const ProductSizes s(p, args);
   const LowBitWeight weight = weight_of(p, args.in[1], args.in[2], s.columns);
   const FullyConnectedLoops& real = best_loops<FullyConnectedLoops>();
   auto* const panels = reinterpret_cast<float*>(args.scratch.data());
@@ -138,13 +129,13 @@ Support dynamic_support(const FC& p, const KernelSpec&) {
 }
 
 size_t dynamic_scratch(const FC& p, const KernelSpec& spec) {
-  const Sizes s(p, spec);
+  const ProductSizes s(p, spec);
   return RoundedRows::whole_bytes(s.rows, s.columns) + RoundedRows::scale_bytes(s.rows) +
          rounded_product_bytes(s.rows, s.columns) * static_cast<size_t>(slots_for(spec.cores));
 }
 
 void low_bit_dynamic(const FC& p, const KernelArgs& args) {
-  const Sizes s(p, args);
+  const ProductSizes s(p, args);
   const size_t scales = RoundedRows::whole_bytes(s.rows, s.columns),
                sums = scales + RoundedRows::scale_bytes(s.rows),
                each = rounded_product_bytes(s.rows, s.columns);

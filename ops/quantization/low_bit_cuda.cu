@@ -46,14 +46,6 @@ struct Weight {
   }
 };
 
-struct Sizes {
-  int64_t rows, columns, hidden;
-  template <class Args>  // KernelArgs or KernelSpec
-  Sizes(const FC& p, const Args& args)
-      : rows(args.out[0].size() / p.num_hidden),
-        columns(rows == 0 ? 0 : args.in[0].size() / rows),
-        hidden(p.num_hidden) {}
-};
 const float* bias_of(const FC& p, const KernelArgs& args) {
   return p.no_bias ? nullptr : args.in[3].as<float>();
 }
@@ -78,7 +70,7 @@ struct RowTimesWeight {
 void low_bit_rows_cuda(const FC& p, const KernelArgs& args) {
   auto* out = args.wanted<float>(0);
   if (!out) return;
-  const Sizes s(p, args);
+  const ProductSizes s(p, args);
   launch_warps(stream_of(args), s.rows * s.hidden,
                RowTimesWeight{Weight(p, args.in[1], args.in[2], s.columns), Divider(s.hidden), s.columns,
                               args.in[0].as<float>(), bias_of(p, args), out});
@@ -89,18 +81,18 @@ void low_bit_rows_cuda(const FC& p, const KernelArgs& args) {
 Support parts_support(const FC& p, const KernelSpec& spec) {
   constexpr int64_t kFewestRows = 16;
   if (p.dynamic) return Support::no("the data is rounded, too");
-  const Sizes s(p, spec);
+  const ProductSizes s(p, spec);
   if (s.rows < kFewestRows) return Support::no("there are too few rows");
   return s.columns > 0 ? Support::yes() : Support::no("there is nothing to multiply");
 }
 
 // Rows of the weight that are floats at a time.
-int64_t rows_of_part(const Sizes& s) {
+int64_t rows_of_part(const ProductSizes& s) {
   constexpr int64_t kNumbers = int64_t{1} << 22;
   return std::clamp<int64_t>(kNumbers / s.columns, 1, s.hidden);
 }
 size_t parts_scratch(const FC& p, const KernelSpec& spec) {
-  const Sizes s(p, spec);
+  const ProductSizes s(p, spec);
   return static_cast<size_t>(rows_of_part(s) * s.columns) * sizeof(float);
 }
 
@@ -123,7 +115,7 @@ struct BiasEach {
 void low_bit_parts_cuda(const FC& p, const KernelArgs& args) {
   auto* out = args.wanted<float>(0);
   if (!out) return;
-  const Sizes s(p, args);
+  const ProductSizes s(p, args);
   const cudaStream_t stream = stream_of(args);
   const Weight weight(p, args.in[1], args.in[2], s.columns);
   auto* const part = reinterpret_cast<float*>(args.scratch.data());
@@ -213,7 +205,7 @@ Support dynamic_support(const FC& p, const KernelSpec&) {
   return p.dynamic ? Support::yes() : Support::no("the data is not rounded");
 }
 size_t dynamic_scratch(const FC& p, const KernelSpec& spec) {
-  const Sizes s(p, spec);
+  const ProductSizes s(p, spec);
   ScratchPieces pieces(nullptr);
   Rounded(pieces, s.rows, s.columns);
   return pieces.used();
@@ -221,7 +213,7 @@ size_t dynamic_scratch(const FC& p, const KernelSpec& spec) {
 void low_bit_dynamic_cuda(const FC& p, const KernelArgs& args) {
   auto* out = args.wanted<float>(0);
   if (!out) return;
-  const Sizes s(p, args);
+  const ProductSizes s(p, args);
   ScratchPieces pieces(args.scratch.data());
   const Rounded data(pieces, s.rows, s.columns);
   data.round(SummedRows(args.in[0].as<float>(), s.rows, s.columns, false), 1, stream_of(args));

@@ -127,6 +127,8 @@ class MNISTIter(MXDataIter):
     ctx : str, optional
         ``"gpu"``, the default: batches lie in page-locked memory (``cpu_pinned``) once the program uses a GPU;
         ``"cpu"``: never.
+    prefetch_buffer : int
+        As in MXNet's signature; it changes nothing, since all is in memory.
     dtype : dtype
         Type of the batches; float32 by default. Values are the bytes divided by 256.
     data_name, label_name : str
@@ -276,6 +278,8 @@ class CSVIter(MXDataIter):
     ctx : str, optional
         ``"gpu"``, the default: batches lie in page-locked memory (``cpu_pinned``) once the program uses a GPU;
         ``"cpu"``: never.
+    prefetch_buffer : int
+        As in MXNet's signature; it changes nothing, since all is in memory.
     dtype : dtype
         float32, int32 or int64; float32 by default.
     data_name, label_name : str

@@ -119,6 +119,8 @@ class LibSVMIter(MXDataIter):
         Rows in a batch.
     round_batch : bool
         Only True is known.
+    ctx, prefetch_buffer
+        As in MXNet's signature; they change nothing: csr batches lie in plain memory, where all of the file is.
     data_name, label_name : str
         Names of input and label.
 
@@ -150,13 +152,13 @@ class LibSVMIter(MXDataIter):
         batch_size: int = 1,
         round_batch: bool = True,
         prefetch_buffer: int = 4,
-        ctx: Context | None = None,
+        ctx: Context | str | None = None,
         dtype: DTypeLike | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
         **unknown: Any,
     ) -> None:
-        super().__init__(as_whole("LibSVMIter", "batch_size", batch_size, least=1))
+        super().__init__(as_whole("LibSVMIter", "batch_size", batch_size, least=1), ctx)
         warn_of_unknown("LibSVMIter", unknown, arguments_of(LibSVMIter))
         if not round_batch:
             raise MXNetValueError("[LibSVMIter] round_batch is False; expected True.")
