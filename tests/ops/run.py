@@ -7,6 +7,7 @@ A case is one test, since pytest's own work for a test takes longer than a check
 """
 
 import importlib
+import os
 import pkgutil
 import sys
 import zlib
@@ -22,6 +23,11 @@ import cases
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2, "bfloat16": 4e-2}
 HALF = ("float16", "bfloat16")
+# There the order in which OpenBLAS's kernels sum depends on where memory begins, and with it the last bits of
+# products and of what LAPACK computes.
+WITHOUT_AVX2 = (
+    os.environ.get("LOOMIX_MAX_CPU_ISA") == "sse41" or "avx2" not in Path("/proc/cpuinfo").read_text()
+)
 ALL_CASES = [
     case
     for module in pkgutil.iter_modules(cases.__path__)
@@ -117,8 +123,15 @@ def check_views(case, values, dtype, want):
     outputs = [in_the_middle(w.shape, w.dtype, 7) for w in want]
     views = [view for view, _ in outputs]
     forward(case, inputs, out=views if len(views) > 1 else views[0])
+    last_bits = WITHOUT_AVX2 and (
+        case.op in ("FullyConnected", "dot", "batch_dot") or case.op.startswith("linalg.")
+    )
     for w, (view, whole) in zip(want, outputs):
-        np.testing.assert_array_equal(view.asnumpy(), w.asnumpy())
+        if last_bits:
+            allowed = 32 * np.finfo(w.dtype).eps
+            np.testing.assert_allclose(view.asnumpy(), w.asnumpy(), allowed, allowed)
+        else:
+            np.testing.assert_array_equal(view.asnumpy(), w.asnumpy())
         around = whole.asnumpy()
         assert (around[:3] == 7).all() and (around[-3:] == 7).all()
 
