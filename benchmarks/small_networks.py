@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MLP and LeNet for pictures of digits: as symbols of Loomix and MXNet, and as layers of PyTorch."""
+"""An MLP and LeNet for pictures of digits, as symbols of Loomix and MXNet; these and AlexNet as layers of PyTorch."""
 
 
 def mlp_symbol(mx):
@@ -40,4 +40,34 @@ def lenet_layers(nn):
         nn.Linear(800, 500),
         nn.Tanh(),
         nn.Linear(500, 10),
+    )
+
+
+def alexnet_layers(nn):
+    """The paper's, as examples/image_classification/symbols/alexnet.py has it; torchvision's has other filters, and no
+    normalisation."""
+
+    def conv(*sizes, pool=(), **options):
+        return nn.Conv2d(*sizes, **options), nn.ReLU(), *pool
+
+    def norm():
+        return nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2)
+
+    def pool():
+        return nn.MaxPool2d(3, 2)
+
+    return nn.Sequential(
+        *conv(3, 96, 11, stride=4, padding=2, pool=(norm(), pool())),
+        *conv(96, 256, 5, padding=2, groups=2, pool=(norm(), pool())),
+        *conv(256, 384, 3, padding=1),
+        *conv(384, 384, 3, padding=1, groups=2),
+        *conv(384, 256, 3, padding=1, groups=2, pool=(pool(),)),
+        nn.Flatten(),
+        nn.Linear(9216, 4096),
+        nn.ReLU(),
+        nn.Dropout(0.5),
+        nn.Linear(4096, 4096),
+        nn.ReLU(),
+        nn.Dropout(0.5),
+        nn.Linear(4096, 1000),
     )

@@ -69,6 +69,6 @@ Registrar kernels_conv_fft, kernels_conv_without_fft;
 
 // Kernels by oneDNN, which the family's other kernels come behind.
 Registrar kernels_linear_dnnl, kernels_bfloat16_dnnl, kernels_quantized_dnnl, kernels_conv_dnnl,
-    gradients_conv_dnnl;
+    gradients_linear_dnnl, gradients_bfloat16_dnnl, gradients_conv_dnnl;
 
 }  // namespace loomix::ops

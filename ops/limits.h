@@ -66,12 +66,14 @@ struct WorkLimits {
   // Panels of data are slower than oneDNN's product from more rows on, and for fewer hidden units.
   int64_t panel_rows = 512;
   int64_t panel_hidden = 64;
+  // Of the sums of a product of two matrices with few rows: with more terms BLAS is as fast.
+  int64_t short_sum_terms = 256;
 };
 
 inline constexpr WorkLimits kWorkLimits[] = {
-    {},  // base
-    {},  // AVX2
-    {},  // AVX-512
+    {},                      // base
+    {},                      // AVX2
+    {.short_sum_terms = 0},  // AVX-512: oneDNN's product fills nothing with zeros
 };
 
 constexpr const WorkLimits& limits_of(Isa isa) { return kWorkLimits[static_cast<size_t>(isa)]; }

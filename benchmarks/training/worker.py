@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """One training step (forward, backward, SGD with momentum) of an MLP, of LeNet and of well-known networks for images,
-with data that is there already. The latter are the examples' symbols here and in MXNet, and torchvision's models in
-PyTorch; those with the suffix `_bfloat16` compute in bfloat16 as `contrib.amp` and PyTorch's `autocast` have it."""
+with data that is there already. The latter are the examples' symbols here and in MXNet; in PyTorch torchvision's
+models, and for AlexNet the same layers. Those with the suffix `_bfloat16` compute in bfloat16 as `contrib.amp` and
+PyTorch's `autocast` have it."""
 
 import sys
 from functools import partial
 from pathlib import Path
 
 from harness import serve
-from small_networks import lenet_layers, lenet_symbol, mlp_layers, mlp_symbol
+from small_networks import alexnet_layers, lenet_layers, lenet_symbol, mlp_layers, mlp_symbol
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MLP_BATCH = 100
 LENET_BATCH = 64
-# Ours, torchvision's, images.
+# Ours; torchvision's, or layers; images.
 NETWORKS = {
-    "alexnet": ("alexnet", "alexnet", 32),
+    "alexnet": ("alexnet", alexnet_layers, 32),
     "vgg16": ("vgg16", "vgg16", 8),
     "googlenet": ("googlenet", "googlenet", 16),
     "inception_bn": ("inception_bn", None, 16),
@@ -100,7 +101,8 @@ for case, (ours, theirs, images) in NETWORKS.items():
         if dtype == "float32":  # MXNet 1.9.1 has no gradients of bfloat16
             runs["mxnet"] = partial(_module, "mxnet", symbol, size)
         if theirs:
-            runs["torch"] = partial(_torch, partial(_torchvision, theirs), size, dtype)
+            layers = theirs if callable(theirs) else partial(_torchvision, theirs)
+            runs["torch"] = partial(_torch, layers, size, dtype)
 
 if __name__ == "__main__":
     serve(CASES)

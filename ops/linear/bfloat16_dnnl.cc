@@ -160,16 +160,24 @@ Support accepts(const P& p, const KernelSpec& spec) {
   return Support::yes();
 }
 
+struct Products {
+  OpTable& table;
+  template <class P, ProductOf<P> product_of, uint32_t, bool>
+  void operator()(const char* op) const {
+    table.prepared_kernel<P, Checked<P, ProductState<P, product_of>>, accepts<P, product_of>>(
+        op, "matmul_bfloat16_dnnl");
+  }
+};
+
 }  // namespace
 
 void kernels_bfloat16_dnnl(OpTable& table) {
   using FC = FullyConnectedParams;
   table.prepared_kernel<FC, Checked<FC, FullyConnectedState>, accepts<FC, fully_connected_product>>(
       "FullyConnected", "matmul_bfloat16_dnnl");
-  each_product([&]<class P, ProductOf<P> product_of, uint32_t, bool>(const char* op) {
-    table.prepared_kernel<P, Checked<P, ProductState<P, product_of>>, accepts<P, product_of>>(
-        op, "matmul_bfloat16_dnnl");
-  });
+  each_product(Products{table});
 }
+
+void gradients_bfloat16_dnnl(OpTable& table) { each_gradient_product(Products{table}); }
 
 }  // namespace loomix::ops

@@ -2,6 +2,7 @@
 #include "ops/elemwise/loops.h"
 #include "ops/families.h"
 #include "ops/linear/product_list.h"
+#include "ops/linear/short_sums.h"
 #include "ops/rearranged.h"
 #include "ops/table.h"
 
@@ -31,6 +32,25 @@ void fully_connected_bias_cpu(const FC& p, const KernelArgs& args) {
            args.req[0] == Req::add, *args.context);
 }
 
+// By BLAS; halves as float32; the reference.
+struct Products {
+  OpTable& table;
+  template <class P, ProductOf<P> product_of, uint32_t batched, bool sums_rows>
+  void operator()(const char* op) const {
+    table.kernel<product_kernel<P, product_of, matmul_cblas>, by_blas>(op, "matmul_cblas");
+    table.kernel<product_kernel<P, product_of, matmul_halves>, few_rows<P, product_of>>(op,
+                                                                                        "matmul_few_halves");
+    add_rearranged<P, batched, sums_rows>(table, op, "matmul_halves");
+    table.kernel<product_kernel<P, product_of, matmul_reference>>(op, "matmul_cpu");
+  }
+};
+
+template <class P, ProductOf<P> product_of>
+void add_short_sums(OpTable& table, const char* op) {
+  table.kernel<short_sums_kernel<P, product_of>, short_sums_support<P, product_of>,
+               short_sums_scratch<P, product_of>>(op, "matmul_short_sums");
+}
+
 }  // namespace
 
 void kernels_linear_cpu(OpTable& table) {
@@ -39,22 +59,19 @@ void kernels_linear_cpu(OpTable& table) {
   table.kernel<bfloat16_panels, bfloat16_panels_support, bfloat16_panels_scratch>("FullyConnected",
                                                                                   "bfloat16_panels");
   kernels_linear_dnnl(table);
-  // By BLAS; halves as float32; the reference.
   table.kernel<fully_connected_forward<matmul_cblas>, by_blas>("FullyConnected", "matmul_cblas");
   table.kernel<fully_connected_forward<matmul_halves>, few_rows<FC, fully_connected_product>>(
       "FullyConnected", "matmul_few_halves");
   add_rearranged<FC, 0b001>(table, "FullyConnected", "matmul_halves");
   table.kernel<fully_connected_forward<matmul_reference>>("FullyConnected", "matmul_cpu");
-  each_product([&]<class P, ProductOf<P> product_of, uint32_t batched, bool sums_rows>(const char* op) {
-    table.kernel<product_kernel<P, product_of, matmul_cblas>, by_blas>(op, "matmul_cblas");
-    table.kernel<product_kernel<P, product_of, matmul_halves>, few_rows<P, product_of>>(op,
-                                                                                        "matmul_few_halves");
-    add_rearranged<P, batched, sums_rows>(table, op, "matmul_halves");
-    table.kernel<product_kernel<P, product_of, matmul_reference>>(op, "matmul_cpu");
-  });
+  each_product(Products{table});
 }
 
 void gradients_linear_cpu(OpTable& table) {
+  add_short_sums<FC, fully_connected_weight_product>(table, "_backward_FullyConnected_weight");
+  add_short_sums<DotParams, dot_rhs_product<dot_sizes>>(table, "_backward_dot_rhs");
+  gradients_linear_dnnl(table);
+  each_gradient_product(Products{table});
   table.kernel<fully_connected_bias_cpu>("_backward_FullyConnected_bias", "fully_connected_bias_cpu");
 }
 

@@ -22,6 +22,14 @@ Support pays(const P& p, const KernelSpec& spec) {
   return Support::yes();
 }
 
+struct Products {
+  OpTable& table;
+  template <class P, ProductOf<P> product_of, uint32_t, bool>
+  void operator()(const char* op) const {
+    table.kernel<product_kernel<P, product_of, matmul_dnnl>, pays<P, product_of>>(op, "matmul_dnnl");
+  }
+};
+
 }  // namespace
 
 void kernels_linear_dnnl(OpTable& table) {
@@ -29,9 +37,13 @@ void kernels_linear_dnnl(OpTable& table) {
   kernels_bfloat16_dnnl(table);
   table.kernel<fully_connected_forward<matmul_dnnl>, pays<FullyConnectedParams, fully_connected_product>>(
       "FullyConnected", "matmul_dnnl");
-  each_product([&]<class P, ProductOf<P> product_of, uint32_t, bool>(const char* op) {
-    table.kernel<product_kernel<P, product_of, matmul_dnnl>, pays<P, product_of>>(op, "matmul_dnnl");
-  });
+  each_product(Products{table});
+}
+
+void gradients_linear_dnnl(OpTable& table) {
+  if (!onednn::is_on()) return;
+  gradients_bfloat16_dnnl(table);
+  each_gradient_product(Products{table});
 }
 
 }  // namespace loomix::ops

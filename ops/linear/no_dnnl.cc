@@ -4,5 +4,6 @@
 namespace loomix::ops {
 
 void kernels_linear_dnnl(OpTable&) {}
+void gradients_linear_dnnl(OpTable&) {}
 
 }  // namespace loomix::ops

@@ -91,14 +91,20 @@ void fully_connected_forward(const FullyConnectedParams& p, const KernelArgs& ar
 // bias. `batched`: the inputs with rows, or matrices, along axis 0, a bit each.
 template <class Add>
 void each_product(Add&& add) {
+  using Dot = DotParams;
+  add.template operator()<Dot, dot_product<dot_sizes>, 0, false>("dot");
+  add.template operator()<Dot, dot_product<batch_dot_sizes>, 0b011, false>("batch_dot");
+}
+
+// The same for those that only gradients need.
+template <class Add>
+void each_gradient_product(Add&& add) {
   using FC = FullyConnectedParams;
   using Dot = DotParams;
   add.template operator()<FC, fully_connected_data_product, 0b101, false>("_backward_FullyConnected_data");
   add.template operator()<FC, fully_connected_weight_product, 0b011, true>("_backward_FullyConnected_weight");
-  add.template operator()<Dot, dot_product<dot_sizes>, 0, false>("dot");
   add.template operator()<Dot, dot_lhs_product<dot_sizes>, 0, false>("_backward_dot_lhs");
   add.template operator()<Dot, dot_rhs_product<dot_sizes>, 0, false>("_backward_dot_rhs");
-  add.template operator()<Dot, dot_product<batch_dot_sizes>, 0b011, false>("batch_dot");
   add.template operator()<Dot, dot_lhs_product<batch_dot_sizes>, 0b111, false>("_backward_batch_dot_lhs");
   add.template operator()<Dot, dot_rhs_product<batch_dot_sizes>, 0b111, false>("_backward_batch_dot_rhs");
 }

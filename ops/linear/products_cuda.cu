@@ -75,6 +75,7 @@ void kernels_products_cuda(KernelList& list) {
   list.kernel<fully_connected_bias_cuda, bias_scratch>("_backward_FullyConnected_bias",
                                                        "fully_connected_bias_cuda", DeviceType::gpu);
   each_product(Registrar{list});
+  each_gradient_product(Registrar{list});
 }
 
 }  // namespace loomix::ops

@@ -6,6 +6,7 @@
 #include "ops/linalg/matrices.h"
 #include "ops/linear/fully_connected.h"
 #include "ops/linear/gemm_blocks.h"
+#include "ops/linear/short_sums.h"
 
 namespace loomix::ops {
 namespace {
@@ -64,6 +65,20 @@ TEST(Limits, PanelsAreForSomeRowsAndManyUnits) {
   EXPECT_STREQ(panels_pay(101, 4, 10, limits).refusal, "there are too many rows");
   EXPECT_STREQ(panels_pay(3, 4, 10, limits).refusal, "there are too few rows");
   EXPECT_STREQ(panels_pay(100, 4, 9, limits).refusal, "there are too few hidden units");
+}
+
+TEST(Limits, ShortSumsAreForFewTerms) {
+  WorkLimits limits = limits_of(Isa::v3);
+  limits.short_sum_terms = 10;
+  Product product{.shape = {.m = 64, .n = 3, .k = 10, .transpose_a = true}};
+  EXPECT_TRUE(static_cast<bool>(short_sums_pay(product, DType::float32, limits)));
+  product.shape.k = 11;
+  EXPECT_STREQ(short_sums_pay(product, DType::float32, limits).refusal, "its sums have too many terms");
+  product.shape.k = 10;
+  product.shape.m = 63;
+  EXPECT_STREQ(short_sums_pay(product, DType::float32, limits).refusal,
+               "packing B does not pay for so few rows");
+  EXPECT_EQ(limits_of(Isa::v4).short_sum_terms, 0);
 }
 
 TEST(Limits, SmallMatricesShareAThread) {

@@ -441,6 +441,39 @@ TEST(FullyConnected, PanelsOfAnyRowsAndDepth) {
   }
 }
 
+// Sums over the batch, for results that end within strips of both matrices.
+TEST(FullyConnected, GradientsOfAWeightAreShortSums) {
+  const std::string kernel = "matmul_short_sums";
+  for (const auto& [rows, hidden, columns] :
+       {std::tuple(1, 64, 1), std::tuple(3, 70, 17), std::tuple(33, 203, 50), std::tuple(256, 65, 130)}) {
+    const Tensor grad = random_tensor({rows, hidden}, 1, DType::float32),
+                 data = random_tensor({rows, columns}, 2, DType::float32);
+    std::vector<Tensor> in = {grad, data, Tensor({hidden, columns}, DType::float32)};
+    const TextPairs attrs = {{"num_hidden", std::to_string(hidden)}};
+    RunOptions options{.kernel = kernel};
+    const auto got = run_op("_backward_FullyConnected_weight", in, attrs, options);
+    options.cores = 3;
+    EXPECT_EQ(got.out[0].bytes, run_op("_backward_FullyConnected_weight", in, attrs, options).out[0].bytes);
+    options.req = Req::add;
+    options.start = 2;
+    const auto added = run_op("_backward_FullyConnected_weight", in, attrs, options);
+    const auto g = grad.values(), x = data.values(), y = got.out[0].values(), z = added.out[0].values();
+    for (size_t i = 0; i < static_cast<size_t>(hidden); ++i) {
+      for (size_t j = 0; j < static_cast<size_t>(columns); ++j) {
+        double want = 0;
+        for (size_t k = 0; k < static_cast<size_t>(rows); ++k)
+          want += g[k * static_cast<size_t>(hidden) + i] * x[k * static_cast<size_t>(columns) + j];
+        const size_t at = i * static_cast<size_t>(columns) + j;
+        ASSERT_NEAR(y[at], want, 1e-5 * rows) << rows << ": " << i << ", " << j;
+        ASSERT_NEAR(z[at], want + 2, 1e-5 * rows) << rows << ": " << i << ", " << j;
+      }
+    }
+    // The gradient of the second matrix of a dot product is the same one.
+    const auto of_dot = run_op("_backward_dot_rhs", {data, grad, in[2]}, {}, {.kernel = kernel});
+    EXPECT_EQ(got.out[0].bytes, of_dot.out[0].bytes);
+  }
+}
+
 TEST(FullyConnected, MemoryForHalvesDoesNotGrowWithTheBatch) {
   const auto scratch = [](int64_t rows) {
     return run_op("FullyConnected", {Tensor({rows, 256}, DType::float16), Tensor({8, 256}, DType::float16)},
