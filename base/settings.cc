@@ -224,7 +224,7 @@ void Settings::fields(FieldList<Settings>& f) {
     "machine.");
   f("kv_bucket_kb", &Settings::kv_bucket_kb,
     "Kilobytes up to which gradients that Gluon's Trainer or a Module has on several GPUs travel together, "
-    "by a store of type device; 0: each alone.")
+    "by a store of type device, nccl or dist_nccl; 0: each alone.")
       .at_least(0)
       .at_most(1 << 20);
   f("kv_trusted_network", &Settings::kv_trusted_network,

@@ -61,8 +61,8 @@ bool on_gpu(const NDArray& array) {
 }
 
 // Whether all are there, of one shape and type, on GPUs of which none has two; and outputs, likewise, on some of the same GPUs.
-bool may_join(const KeyValues& entry) {
-  if (entry.values.size() < 2 || entry.outs.empty()) return false;
+bool may_join(const KeyValues& entry, size_t least_devices) {
+  if (entry.values.size() < least_devices || entry.values.empty() || entry.outs.empty()) return false;
   const NDArray& first = entry.values[0];
   const auto fits = [&](const NDArray& array) {
     return on_gpu(array) && array.shape() == first.shape() && array.dtype() == first.dtype();
@@ -84,22 +84,41 @@ bool go_together(const KeyValues& a, const KeyValues& b) {
          std::ranges::equal(a.outs, b.outs, {}, &NDArray::device, &NDArray::device);
 }
 
-std::vector<NDArray> outs_of(std::span<const KeyValues* const> bucket, size_t device) {
+std::vector<NDArray> outs_of(Bucket bucket, size_t device) {
   std::vector<NDArray> outs;
   for (const KeyValues* const entry : bucket) outs.push_back(entry->outs[device]);
   return outs;
 }
 
+// How many elements the values of all entries have on one device.
+int64_t size_of(Bucket bucket) {
+  int64_t size = 0;
+  for (const KeyValues* const entry : bucket) size += entry->values[0].size();
+  return size;
+}
+
+// Pushes work on one GPU: the arrays = the parts of `joined`.
+void part(Runtime& runtime, const Request& request, const NDArray& joined, std::span<const NDArray> arrays) {
+  std::string begins;
+  int64_t begin = 0;
+  for (const NDArray& array : arrays) {
+    begins += (begins.empty() ? "" : ",") + std::to_string(begin);
+    begin += array.size();
+  }
+  push_call(runtime, request, "_split_v2", {{"indices", "(" + begins + ",)"}, {"axis", "0"}}, {&joined, 1},
+            flat(arrays));
+}
+
 }  // namespace
 
 std::vector<std::vector<const KeyValues*>> make_buckets(std::span<const KeyValues> entries,
-                                                        int64_t most_bytes) {
+                                                        int64_t most_bytes, size_t least_devices) {
   std::vector<std::vector<const KeyValues*>> buckets;
   int64_t bytes = 0;
   bool is_open = false;
   for (size_t i = entries.size(); i-- > 0;) {
     const KeyValues& entry = entries[i];
-    const bool joins = may_join(entry);
+    const bool joins = may_join(entry, least_devices);
     const int64_t more = joins ? entry.values[0].bytes() : 0;
     const bool goes_on =
         is_open && joins && bytes + more <= most_bytes && go_together(entry, *buckets.back().back());
@@ -120,36 +139,39 @@ const NDArray& sized(Runtime& runtime, NDArray& array, int64_t size, DType dtype
   return array;
 }
 
-int priority_of(std::span<const KeyValues* const> bucket) {
+Joined& BucketMemory::of(Bucket bucket) {
+  std::vector<Key> keys;
+  for (const KeyValues* const entry : bucket) keys.push_back(entry->key);
+  const std::lock_guard lock(mutex_);
+  Joined& memory = joined_[keys[0]];
+  if (memory.keys != keys) {
+    memory = {};
+    memory.keys = std::move(keys);
+  }
+  return memory;
+}
+
+int priority_of(Bucket bucket) {
   return (*std::ranges::max_element(bucket, {}, [](const KeyValues* entry) { return entry->priority; }))
       ->priority;
 }
 
-int64_t size_of(std::span<const KeyValues* const> bucket) {
-  int64_t size = 0;
-  for (const KeyValues* const entry : bucket) size += entry->values[0].size();
-  return size;
-}
-
-Key name_of(std::span<const KeyValues* const> bucket) {
+Key name_of(Bucket bucket) {
   if (bucket.size() == 1) return bucket[0]->key;
   return fmt::format("{} and {} more", to_text(bucket[0]->key), bucket.size() - 1);
 }
 
-void join(Runtime& runtime, const Request& request, std::span<const NDArray> arrays, const NDArray& joined) {
-  push_call(runtime, request, "Concat", {{"num_args", std::to_string(arrays.size())}, {"dim", "0"}},
-            flat(arrays), {&joined, 1});
-}
-
-void part(Runtime& runtime, const Request& request, const NDArray& joined, std::span<const NDArray> arrays) {
-  std::string begins;
-  int64_t begin = 0;
-  for (const NDArray& array : arrays) {
-    begins += (begins.empty() ? "" : ",") + std::to_string(begin);
-    begin += array.size();
+void join(Runtime& runtime, const Request& request, Bucket bucket, std::vector<NDArray>& sent) {
+  const KeyValues& first = *bucket[0];
+  sent.resize(first.values.size());
+  for (size_t i = 0; i < sent.size(); ++i) {
+    std::vector<NDArray> values;
+    for (const KeyValues* const entry : bucket) values.push_back(flat(entry->values[i]));
+    const NDArray& joined =
+        sized(runtime, sent[i], size_of(bucket), first.values[i].dtype(), first.values[i].device());
+    push_call(runtime, request, "Concat", {{"num_args", std::to_string(values.size())}, {"dim", "0"}}, values,
+              {&joined, 1});
   }
-  push_call(runtime, request, "_split_v2", {{"indices", "(" + begins + ",)"}, {"axis", "0"}}, {&joined, 1},
-            flat(arrays));
 }
 
 void add(Runtime& runtime, const Request& request, std::span<const NDArray> arrays, const NDArray& sum) {
@@ -157,12 +179,37 @@ void add(Runtime& runtime, const Request& request, std::span<const NDArray> arra
             {{"num_args", std::to_string(arrays.size())}}, arrays, {&sum, 1});
 }
 
-NDArray view_of(const NDArray& joined, int64_t begin, const Shape& shape) {
-  return joined.slice(begin, begin + shape.size()).reshape(shape);
+std::vector<NDArray> views_of(const NDArray& joined, Bucket bucket) {
+  std::vector<NDArray> views;
+  int64_t begin = 0;
+  for (const KeyValues* const entry : bucket) {
+    const Shape& shape = entry->values[0].shape();
+    views.push_back(joined.slice(begin, begin + shape.size()).reshape(shape));
+    begin += shape.size();
+  }
+  return views;
 }
 
-void spread(Runtime& runtime, const Request& request, const NDArray& joined,
-            std::span<const KeyValues* const> bucket, std::vector<NDArray>& landing) {
+bool is_at(const NDArray& array, const NDArray& place) {
+  return array.storage_ref() == place.storage_ref() && array.offset() == place.offset();
+}
+
+void update_parts(const Updater& update, Bucket bucket, const NDArray& sum, const NDArray& stored) {
+  const std::vector<NDArray> merged = views_of(sum, bucket);
+  const std::vector<NDArray> places = views_of(stored, bucket);
+  for (size_t k = 0; k < bucket.size(); ++k)
+    update(bucket[k]->key, merged[k], places[k], bucket[k]->priority);
+}
+
+void part(Runtime& runtime, const Request& request, const NDArray& joined, Bucket bucket) {
+  const std::vector<NDArray>& outs = bucket[0]->outs;
+  const auto near = std::ranges::find(outs, joined.device(), &NDArray::device);
+  if (near != outs.end())
+    part(runtime, request, joined, outs_of(bucket, static_cast<size_t>(near - outs.begin())));
+}
+
+void spread(Runtime& runtime, const Request& request, const NDArray& joined, Bucket bucket,
+            std::vector<NDArray>& landing) {
   landing.resize(bucket[0]->outs.size());
   const engine::PushPriority scope(runtime.engine(), request.priority);
   for (size_t k = 0; k < landing.size(); ++k) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "kvstore/kvstore.h"
@@ -12,28 +14,53 @@
 // that runs on the stream of communication, so that it overlaps what computes.
 namespace loomix::kvstore {
 
+// Keys whose values travel together, and what is brought for them.
+using Bucket = std::span<const KeyValues* const>;
+
 // Entries that go together, those of the last ones first: a backward pass computes gradients in that order. Dense values on GPUs of
-// one type and one list of devices go together, up to so many bytes on each GPU; every other entry is alone.
+// one type and one list of devices, of at least so many, go together, up to so many bytes on each GPU; every other entry is alone.
 std::vector<std::vector<const KeyValues*>> make_buckets(std::span<const KeyValues> entries,
-                                                        int64_t most_bytes);
+                                                        int64_t most_bytes, size_t least_devices);
+
+// The arrays of a bucket: what each GPU sends, that on the GPU that adds up, the sums, the stored values, and where these arrive.
+struct Joined {
+  std::vector<Key> keys;
+  std::vector<NDArray> sent, near, sums;
+  NDArray stored;
+  std::vector<NDArray> landing;
+};
+
+// Keeps them between steps.
+class BucketMemory {
+ public:
+  // By the first key. Other keys behind it get memory of their own, as values of keys that are no longer there lie in the old one.
+  Joined& of(Bucket bucket);
+
+ private:
+  std::mutex mutex_;  // guards the map; entries stay where they are
+  std::unordered_map<Key, Joined> joined_;
+};
 // `array`, or a fresh one in its place if it is not of this size, type and device.
 const NDArray& sized(Runtime& runtime, NDArray& array, int64_t size, DType dtype, Device device);
 // The largest of an entry's.
-int priority_of(std::span<const KeyValues* const> bucket);
-// How many elements the values of all entries have on one device.
-int64_t size_of(std::span<const KeyValues* const> bucket);
+int priority_of(Bucket bucket);
 // For errors: the first key, and how many more there are.
-Key name_of(std::span<const KeyValues* const> bucket);
+Key name_of(Bucket bucket);
 
-// Push work on one GPU: `joined` = all elements of the arrays in their order; the arrays = its parts; `sum` = the sum of the arrays.
-void join(Runtime& runtime, const Request& request, std::span<const NDArray> arrays, const NDArray& joined);
-void part(Runtime& runtime, const Request& request, const NDArray& joined, std::span<const NDArray> arrays);
+// Push work on GPUs: `sent[i]` = all values that the entries have on the i-th one; `sum` = the sum of the arrays.
+void join(Runtime& runtime, const Request& request, Bucket bucket, std::vector<NDArray>& sent);
 void add(Runtime& runtime, const Request& request, std::span<const NDArray> arrays, const NDArray& sum);
-// The part of `joined` that is a value of this shape, from that element on. It shares its memory.
-NDArray view_of(const NDArray& joined, int64_t begin, const Shape& shape);
+// The parts of `joined` that are the values of the entries. They share its memory.
+std::vector<NDArray> views_of(const NDArray& joined, Bucket bucket);
+// `array` is this very part of some memory, and not a copy.
+bool is_at(const NDArray& array, const NDArray& place);
+// Calls the updater for each entry, with parts of both.
+void update_parts(const Updater& update, Bucket bucket, const NDArray& sum, const NDArray& stored);
 
+// Pushes work: the outputs that are on the GPU of `joined` = its parts.
+void part(Runtime& runtime, const Request& request, const NDArray& joined, Bucket bucket);
 // Copies the joined values to the bucket's outputs, by one message to each other GPU, where `landing` is the memory for it.
-void spread(Runtime& runtime, const Request& request, const NDArray& joined,
-            std::span<const KeyValues* const> bucket, std::vector<NDArray>& landing);
+void spread(Runtime& runtime, const Request& request, const NDArray& joined, Bucket bucket,
+            std::vector<NDArray>& landing);
 
 }  // namespace loomix::kvstore

@@ -3,13 +3,19 @@
 // A push is one task on each device, which puts the sum on the device's queue and returns, and one on the host when all of them
 // have run: it asks the groups whether the sum can be trusted. Without it a sum that was cut off would look like any other, as
 // work that waits on a device for work of a device sees no errors. The tasks of all devices read the values of all, so that a
-// failed gradient stops them all and leaves none waiting for the others.
+// failed gradient stops them all and leaves none waiting for the others. So sums have memory of their own: a task that wrote where
+// its value lies would have the others wait for it on the device, and it waits for them.
+//
+// Devices are issued to by threads of their own, and each has its calls in the order of the pushes, by its channel. So no calls need to
+// be within ncclGroupStart and ncclGroupEnd.
 #include "kvstore/device_group_store.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/settings.h"
+#include "engine/device/device_runtime.h"
 #include "kvstore/group_task.h"
 #include "kvstore/local_store.h"
 #include "ndarray/copy.h"
@@ -35,6 +41,9 @@ class DeviceGroupStore::AllReduce final : public StoreTask {
         value_(std::move(value)),
         sum_(std::move(sum)) {}
   void run(engine::RunContext& context) const override {
+    // A token may be done later than its work is, when later work is, too. Other devices wait for values that were made on this queue, and
+    // this call waits for theirs. So tokens of what is here now must be done before it.
+    context.queue->record()->subscribe([] {});
     ring_->groups[place_]->all_reduce(data_of(value_), data_of(sum_), static_cast<size_t>(sum_.size()),
                                       sum_.dtype(), comm::Reduction::sum, context.stream);
   }
@@ -182,6 +191,61 @@ void DeviceGroupStore::pull(const Key& key, std::span<const NDArray> outs, int p
     const auto near = std::find_if(copies.begin(), copies.end(),
                                    [&](const NDArray& one) { return one.device() == out.device(); });
     copy(near == copies.end() ? stored : *near, out);
+  }
+}
+
+void DeviceGroupStore::pushpull_all(std::span<const KeyValues> entries) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const KeyValues& entry : entries) {
+      const NDArray& now = find(entries_, entry.key).value();
+      check_values(entry.key, now, entry.values);
+      check_outs(entry.key, now, entry.outs);
+    }
+  }
+  // A process with one device has others to send to.
+  const size_t least_devices = hosts_ ? 1 : 2;
+  for (const auto& bucket : make_buckets(entries, int64_t{settings().kv_bucket_kb} * 1024, least_devices)) {
+    if (bucket.size() > 1) pushpull_bucket(bucket);
+    else pushpull(bucket[0]->key, bucket[0]->values, bucket[0]->outs, bucket[0]->priority);
+  }
+}
+
+// As for one key. What is stored afterwards lies in memory that the keys have in common.
+void DeviceGroupStore::pushpull_bucket(Bucket bucket) {
+  const Request request(runtime_, "kvstore_pushpull", name_of(bucket), priority_of(bucket));
+  const engine::PushPriority scope(runtime_.engine(), request.priority);
+  std::unique_lock lock(mutex_);
+  const auto devices = ring(bucket[0]->key, bucket[0]->values);
+  const auto update = updater_;
+  Joined& memory = buckets_.of(bucket);
+  join(runtime_, request, bucket, memory.sent);
+  memory.sums.resize(memory.sent.size());
+  for (size_t i = 0; i < memory.sums.size(); ++i) {
+    const NDArray& sent = memory.sent[i];
+    sized(runtime_, memory.sums[i], sent.size(), sent.dtype(), sent.device());
+  }
+  const NDArray& sum = memory.sums[0];
+  if (update) store_in({&sized(runtime_, memory.stored, sum.size(), sum.dtype(), sum.device()), 1}, bucket);
+  else store_in(memory.sums, bucket);
+  all_reduce(request, devices, memory.sent, memory.sums);
+  lock.unlock();
+  if (update) {
+    update_parts(*update, bucket, sum, memory.stored);
+    return spread(runtime_, request, memory.stored, bucket, memory.landing);
+  }
+  for (const NDArray& one : memory.sums) part(runtime_, request, one, bucket);
+}
+
+void DeviceGroupStore::store_in(std::span<const NDArray> copies, Bucket bucket) {
+  std::vector<std::vector<NDArray>> places;
+  for (const NDArray& joined : copies) places.push_back(views_of(joined, bucket));
+  for (size_t k = 0; k < bucket.size(); ++k) {
+    Entry& now = find(entries_, bucket[k]->key);
+    if (!is_at(now.value(), places[0][k])) copy(now.value(), places[0][k]);
+    now.copies.clear();
+    for (const auto& there : places) now.copies.push_back(there[k]);
+    now.first = {};
   }
 }
 

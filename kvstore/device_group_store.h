@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/device_group.h"
+#include "kvstore/buckets.h"
 #include "kvstore/kvstore.h"
 #include "kvstore/store_task.h"
 
@@ -36,6 +37,8 @@ class DeviceGroupStore final : public KVStore {
   void init(const Key& key, const NDArray& value) override;
   void push(const Key& key, std::span<const NDArray> values, int priority) override;
   void pull(const Key& key, std::span<const NDArray> outs, int priority) override;
+  // Small values together: all processes have the same settings, so that their buckets are the same.
+  void pushpull_all(std::span<const KeyValues> entries) override;
   void row_sparse_pull(const Key& key, std::span<const NDArray> outs, std::span<const NDArray> row_ids,
                        int priority) override;
   StorageType stype(const Key& key) const override;
@@ -68,12 +71,16 @@ class DeviceGroupStore final : public KVStore {
   std::shared_ptr<const Ring> ring(const Key& key, std::span<const NDArray> values);
   void all_reduce(const Request& request, const std::shared_ptr<const Ring>& ring,
                   std::span<const NDArray> values, std::span<const NDArray> sums);
+  void pushpull_bucket(Bucket bucket);
+  // What is stored for the bucket's keys becomes parts of `copies`, the first of which keeps its value.
+  void store_in(std::span<const NDArray> copies, Bucket bucket);
 
   Runtime& runtime_;
   const std::string type_;
   const std::shared_ptr<comm::ProcessGroup> hosts_;
   const Connect connect_;
   const engine::VarRef hosts_channel_;
+  BucketMemory buckets_;
   mutable std::mutex mutex_;  // guards what follows
   std::unordered_map<Key, Entry> entries_;
   std::shared_ptr<const Ring> ring_;

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/settings.h"
-#include "kvstore/buckets.h"
 #include "kvstore/combine.h"
 #include "ndarray/copy.h"
 #include "ndarray/sparse.h"
@@ -141,7 +140,11 @@ void LocalStore::pushpull(const Key& key, std::span<const NDArray> values, std::
 }
 
 void LocalStore::pushpull_all(std::span<const KeyValues> entries) {
-  for (const auto& bucket : make_buckets(entries, int64_t{settings().kv_bucket_kb} * 1024)) {
+  for (const KeyValues& entry : entries) {
+    check_values(entry.key, stored(entry.key), entry.values);
+    check_outs(entry.key, stored(entry.key), entry.outs);
+  }
+  for (const auto& bucket : make_buckets(entries, int64_t{settings().kv_bucket_kb} * 1024, 2)) {
     const bool together = bucket.size() > 1 && std::ranges::all_of(bucket, [this](const KeyValues* entry) {
                             return is_on_gpus(stored(entry->key), entry->values);
                           });
@@ -155,64 +158,39 @@ void LocalStore::pushpull_all(std::span<const KeyValues> entries) {
 }
 
 // As for one key, on the GPU where the first one is. What is stored afterwards lies in memory that the keys have in common.
-void LocalStore::pushpull_bucket(std::span<const KeyValues* const> bucket) {
-  for (const KeyValues* const entry : bucket) {
-    check_values(entry->key, stored(entry->key), entry->values);
-    check_outs(entry->key, stored(entry->key), entry->outs);
-  }
+void LocalStore::pushpull_bucket(Bucket bucket) {
   const KeyValues& first = *bucket[0];
   const Device device = stored_near(first.key, first.values).device();
-  const DType dtype = first.values[0].dtype();
-  const int64_t size = size_of(bucket);
   const Request call = request("kvstore_pushpull", name_of(bucket), priority_of(bucket));
   const engine::PushPriority scope(runtime_.engine(), call.priority);
-  Joined& memory = joined_of(first.key);
-  memory.sent.resize(first.values.size());
-  memory.near.resize(first.values.size());
-  std::vector<NDArray> near;
-  for (size_t i = 0; i < first.values.size(); ++i) {
-    std::vector<NDArray> values;
-    for (const KeyValues* const entry : bucket) values.push_back(entry->values[i]);
-    const NDArray& sent = sized(runtime_, memory.sent[i], size, dtype, values[0].device());
-    join(runtime_, call, values, sent);
-    near.push_back(sent);
-    if (sent.device() == device) continue;
-    near.back() = sized(runtime_, memory.near[i], size, dtype, device);
-    copy(sent, near.back());
+  Joined& memory = buckets_.of(bucket);
+  join(runtime_, call, bucket, memory.sent);
+  memory.near.resize(memory.sent.size());
+  std::vector<NDArray> near = memory.sent;
+  for (size_t i = 0; i < near.size(); ++i) {
+    if (near[i].device() == device) continue;
+    near[i] = sized(runtime_, memory.near[i], near[i].size(), near[i].dtype(), device);
+    copy(memory.sent[i], near[i]);
   }
-  const NDArray& sum = sized(runtime_, memory.sum, size, dtype, device);
-  add(runtime_, call, near, sum);
-  const NDArray& now = update_bucket(bucket, sum, memory);
-  spread(runtime_, call, now, bucket, memory.landing);
-}
-
-// All values of the bucket after the sums, joined.
-const NDArray& LocalStore::update_bucket(std::span<const KeyValues* const> bucket, const NDArray& sum,
-                                         Joined& memory) {
+  memory.sums.resize(1);
+  const NDArray& sum = sized(runtime_, memory.sums[0], near[0].size(), near[0].dtype(), device);
   const auto update = updater();
-  const NDArray& joined =
-      update ? sized(runtime_, memory.stored, sum.size(), sum.dtype(), sum.device()) : sum;
-  int64_t begin = 0;
-  for (const KeyValues* const entry : bucket) {
-    const Shape& shape = entry->values[0].shape();
-    const NDArray place = view_of(joined, begin, shape);
-    const NDArray merged = view_of(sum, begin, shape);
-    begin += shape.size();
-    const NDArray now = stored(entry->key);
-    const bool is_there = now.storage_ref() == place.storage_ref() && now.offset() == place.offset();
-    if (update && !is_there) copy(now, place);
-    if (!is_there) {
-      const std::lock_guard lock(mutex_);
-      values_.at(entry->key) = place;
-    }
-    if (update) (*update)(entry->key, merged, place, entry->priority);
-  }
-  return joined;
+  const NDArray& joined = update ? sized(runtime_, memory.stored, sum.size(), sum.dtype(), device) : sum;
+  store_in(joined, bucket);  // before there are sums where something was stored
+  add(runtime_, call, near, sum);
+  if (update) update_parts(*update, bucket, sum, joined);
+  spread(runtime_, call, joined, bucket, memory.landing);
 }
 
-LocalStore::Joined& LocalStore::joined_of(const Key& key) {
-  const std::lock_guard lock(mutex_);
-  return joined_[key];
+void LocalStore::store_in(const NDArray& joined, Bucket bucket) {
+  const std::vector<NDArray> places = views_of(joined, bucket);
+  for (size_t k = 0; k < bucket.size(); ++k) {
+    const NDArray now = stored(bucket[k]->key);
+    if (is_at(now, places[k])) continue;
+    copy(now, places[k]);
+    const std::lock_guard lock(mutex_);
+    values_.at(bucket[k]->key) = places[k];
+  }
 }
 
 void LocalStore::row_sparse_pull(const Key& key, std::span<const NDArray> outs,

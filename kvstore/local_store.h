@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kvstore/buckets.h"
 #include "kvstore/kvstore.h"
 #include "kvstore/merger.h"
 
@@ -35,18 +36,13 @@ class LocalStore final : public KVStore {
   void set_compression(const CompressionParams& params) override;
 
  private:
-  // Memory in which the values of several keys travel, by the first one's.
-  struct Joined {
-    std::vector<NDArray> sent, near, landing;
-    NDArray sum, stored;
-  };
   NDArray stored(const Key& key) const;
   bool is_on_gpus(const NDArray& stored, std::span<const NDArray> values) const;
   // The stored value where the sum of the values will be: on one of their GPUs, or on a host.
   NDArray stored_near(const Key& key, std::span<const NDArray> values);
-  void pushpull_bucket(std::span<const KeyValues* const> bucket);
-  const NDArray& update_bucket(std::span<const KeyValues* const> bucket, const NDArray& sum, Joined& memory);
-  Joined& joined_of(const Key& key);
+  void pushpull_bucket(Bucket bucket);
+  // What is stored for the bucket's keys becomes parts of `joined`.
+  void store_in(const NDArray& joined, Bucket bucket);
   NDArray moved(const Key& key, const NDArray& from, Device device);
   std::shared_ptr<const Updater> updater() const;
   Request request(const char* call, const Key& key, int priority) const {
@@ -56,10 +52,10 @@ class LocalStore final : public KVStore {
   Runtime& runtime_;
   const std::string type_;
   Merger merger_;
+  BucketMemory buckets_;
   std::atomic<size_t> placed_ = 0;  // keys whose value went to a GPU
   mutable std::mutex mutex_;        // guards what follows
   std::unordered_map<Key, NDArray> values_;
-  std::unordered_map<Key, Joined> joined_;
   std::shared_ptr<const Updater> updater_;
 };
 

@@ -214,7 +214,7 @@ import ctypes, sys
 import loomix as mx
 import numpy as np
 
-loop, kind, on_store, file = sys.argv[1:]
+loop, kind, on_store, dtype, file = sys.argv[1:]
 places = [mx.gpu(0), mx.gpu(1)]
 random = np.random.default_rng(3)
 library = ctypes.CDLL(__import__("os").environ["LOOMIX_CUDA_LIBRARY"])
@@ -223,12 +223,13 @@ def messages():
     mx.nd.waitall()
     found = (ctypes.c_long * 9)()
     library.loomix_standin_counts(found)
-    return found[6]
+    return np.array([found[6], library.loomix_standin_nccl_calls()])
 
 def gluon():
     net = mx.gluon.nn.HybridSequential()
     for _ in range(6):
         net.add(mx.gluon.nn.Dense(10, activation="tanh", in_units=10))
+    net.cast(dtype)
     net.initialize(ctx=places)
     for parameter in net.collect_params().values():
         parameter.set_data(mx.nd.array(random.normal(size=parameter.shape)))
@@ -236,7 +237,7 @@ def gluon():
                                update_on_kvstore=on_store == "True")
     def step(data):
         with mx.autograd.record():
-            losses = [(net(part) ** 2).sum() for part in mx.gluon.utils.split_and_load(data, places)]
+            losses = [(net(part) ** 2).sum() for part in mx.gluon.utils.split_and_load(data.astype(dtype), places)]
         mx.autograd.backward(losses)
         trainer.step(12)
     return step, lambda: [p.data(place) for p in net.collect_params().values() for place in places]
@@ -260,7 +261,7 @@ step, results = {"gluon": gluon, "module": module}[loop]()
 for i in range(4):
     before = messages()
     step(mx.nd.array(random.normal(size=(12, 10))))
-print(messages() - before)
+print(*messages() - before)
 np.savez(file, *[value.asnumpy() for value in results()])
 """
 
@@ -268,14 +269,17 @@ np.savez(file, *[value.asnumpy() for value in results()])
 @pytest.mark.skipif(
     "standin" not in os.environ.get("LOOMIX_CUDA_LIBRARY", ""), reason="no stand-in that counts"
 )
+@pytest.mark.parametrize("kind", ["device", "nccl"])
 @pytest.mark.parametrize("on_store", [True, False])
-@pytest.mark.parametrize("loop", ["gluon", "module"])
-def test_small_gradients_travel_together(loop, on_store, tmp_path):
+@pytest.mark.parametrize(
+    "loop, dtype", [("gluon", "float32"), ("gluon", "float16"), ("gluon", "bfloat16"), ("module", "float32")]
+)
+def test_small_gradients_travel_together(loop, dtype, on_store, kind, tmp_path):
     counts, results = [], []
     for bucket in ("0", "1", "4096"):
         file = str(tmp_path / bucket)
         ran = subprocess.run(
-            [sys.executable, "-c", BUCKETS, loop, "device", str(on_store), file],
+            [sys.executable, "-c", BUCKETS, loop, kind, str(on_store), dtype, file],
             env={
                 **os.environ,
                 "LOOMIX_KV_BUCKET_KB": bucket,
@@ -286,16 +290,141 @@ def test_small_gradients_travel_together(loop, on_store, tmp_path):
             timeout=100,
         )
         assert ran.returncode == 0, ran.stderr[-3000:]
-        counts.append(int(ran.stdout.split()[-1]))
+        counts.append(tuple(map(int, ran.stdout.split())))
         results.append(list(np.load(file + ".npz").values()))
-    # Twelve keys, 440 bytes a layer: each alone, two layers at a time, all together; there and back.
-    assert counts == [24, 6, 2]
+    # Twelve keys, 440 bytes a layer, or 220: each alone, two layers at a time, or four, all together.
+    buckets = [12, 3 if dtype == "float32" else 2, 1]
+    if kind == "device":
+        assert counts == [(2 * n, 0) for n in buckets], "there and back"
+    else:
+        assert counts == [(n if on_store else 0, 2 * n) for n in buckets], "weights come from the first GPU"
     for other in results[1:]:
         for one, joined in zip(results[0], other):
             np.testing.assert_array_equal(one, joined)
 
 
+several_gpus = pytest.mark.skipif(len(GPUS) < 2, reason="fewer than two GPUs")
+
+
+def bring(store, keys, value, dtype="float32"):
+    """What the store makes of key * value of each of two GPUs, on each of them."""
+    values = [[mx.nd.full((4, 5), key * value, ctx=gpu, dtype=dtype) for gpu in GPUS[:2]] for key in keys]
+    outs = [[mx.nd.zeros((4, 5), ctx=gpu, dtype=dtype) for gpu in GPUS[:2]] for _ in keys]
+    store._pushpull_all(keys, values, outs, [-key for key in keys])
+    return outs
+
+
+def all_of(arrays):
+    """The number that all of them are filled with."""
+    found = {number for array in arrays for number in array.asnumpy().ravel().tolist()}
+    assert len(found) == 1, found
+    return found.pop()
+
+
+@several_gpus
+@pytest.mark.parametrize("updates", [False, True])
+@pytest.mark.parametrize("kind", ["device", "nccl"])
+def test_buckets_of_other_keys_leave_values_alone(kind, updates):
+    store = mx.kv.create(kind)
+    keys = [1, 2, 3, 4]
+    for key in keys:
+        store.init(key, mx.nd.full((4, 5), 100 * key))
+    stored = {key: 100.0 * key for key in keys}
+    if updates:
+
+        def update(key, merged, value):
+            value += merged
+
+        store.set_updater(update)
+    # Buckets with one first key, of as many elements, and whatever is not in them.
+    for step, together in enumerate([[1, 4], [2, 4], [3, 4], [1, 4], [1, 2, 3, 4], [2, 3, 4], [4], [1, 4]]):
+        outs = bring(store, together, step + 1)
+        for key, there in zip(together, outs):
+            stored[key] = stored[key] * updates + 2 * key * (step + 1)
+            assert all_of(there) == stored[key]
+        for key in keys:
+            store.pull(key, out := [mx.nd.zeros((4, 5), ctx=place) for place in [*GPUS, mx.cpu()]])
+            assert all_of(out) == stored[key], (key, step)
+        store.push(2, [full((4, 5), 1, gpu) for gpu in GPUS[:2]])  # by itself
+        stored[2] = stored[2] * updates + 2
+
+
+@several_gpus
+@pytest.mark.parametrize("kind", ["device", "nccl"])
+def test_an_updater_after_steps_without(kind):
+    store = mx.kv.create(kind)
+    for key in (1, 2):
+        store.init(key, mx.nd.zeros((4, 5)))
+    bring(store, [1, 2], 1)
+
+    def update(key, merged, value):
+        value += 10 * merged
+
+    store.set_updater(update)
+    for step in (1, 2):
+        for key, out in zip((1, 2), bring(store, [1, 2], 3)):
+            assert all_of(out) == 2 * key + step * 60 * key
+    store.set_updater(None)
+    for key, out in zip((1, 2), bring(store, [1, 2], 7)):
+        assert all_of(out) == 14 * key
+
+
+@several_gpus
+@pytest.mark.parametrize("kind", ["device", "nccl"])
+def test_what_buckets_refuse(kind):
+    store = mx.kv.create(kind)
+    for key in (1, 2, 3):
+        store.init(key, mx.nd.zeros((4, 5)))
+    bring(store, [1, 2, 3], 1)
+    values = [[full((4, 5), 9, gpu) for gpu in GPUS[:2]] for _ in range(2)]
+    other = [full((5, 4), 9, gpu) for gpu in GPUS[:2]]
+    with pytest.raises(mx.MXNetError, match=r"key 2 has shape \(4, 5\), but \(5, 4\) was pushed"):
+        store._pushpull_all([1, 2, 3], [values[0], other, values[1]], [*values, values[0]], [0, 0, 0])
+    with pytest.raises(KeyError, match="key 7 has no value"):
+        store._pushpull_all([1, 7], values, values, [0, 0])
+    with pytest.raises(TypeError, match="float16 was pushed"):
+        bring(store, [1, 2], 1, "float16")
+    for key in (1, 2, 3):
+        store.pull(key, out := full((4, 5), 0, GPUS[1]))
+        assert all_of([out]) == 2 * key, "none of them came"
+    # A gradient that failed is the error of its bucket, until the next step.
+    bad = mx.nd.take(full((4, 5), 1, GPUS[1]), full((4,), 8, GPUS[1]), mode="raise")
+    outs = [[mx.nd.zeros((4, 5), ctx=gpu) for gpu in GPUS[:2]] for _ in range(2)]
+    store._pushpull_all([1, 2], [values[0], [values[1][0], bad]], outs, [0, 0])
+    with pytest.raises(IndexError, match="take"):
+        outs[0][0].asnumpy()
+    for key, out in zip((1, 2), bring(store, [1, 2], 3)):
+        assert all_of(out) == 6 * key
+
+
+@several_gpus
+def test_sums_are_pushed_again():
+    """What a push waits for lies on the streams of its own calls."""
+    store = mx.kv.create("nccl")
+    for key in (1, 2):
+        store.init(key, mx.nd.zeros((4, 5)))
+    for together in (True, False):
+        values = [[full((4, 5), key, gpu) for gpu in GPUS[:2]] for key in (1, 2)]
+        for _ in range(20):
+            if together:
+                store._pushpull_all([1, 2], values, values, [0, 0])
+            else:
+                store.pushpull([1, 2], values)
+        for key, there in zip((1, 2), values):
+            assert all_of(there) == key * 2.0**20
+
+
+@several_gpus
+def test_nccl_takes_no_rows():
+    store = mx.kv.create("nccl")
+    store.init(1, mx.nd.zeros((4, 5)))
+    rows = [full((4, 5), 1, gpu).tostype("row_sparse") for gpu in GPUS[:2]]
+    with pytest.raises(ValueError, match="key 1 .*row_sparse on gpu"):
+        store._pushpull_all([1], [rows], [[full((4, 5), 0, gpu) for gpu in GPUS[:2]]], [0])
+
+
 PROCESSES = """
+import ctypes
 import os
 import loomix as mx
 store = mx.kv.create("dist_nccl")
@@ -309,6 +438,17 @@ for step in range(1, 6):
     store.push("w", mx.nd.full((40000,), step * (rank + 1)).as_in_context(gpu))
     store.pull("w", out)
     assert set(out.asnumpy()) == {step * size * (size + 1) / 2}
+keys = ["a", "b", "c"]
+for key in keys:
+    store.init(key, mx.nd.zeros((10,)))
+for step in range(1, 4):
+    values = [[mx.nd.full((10,), step * (key + rank), ctx=gpu)] for key in range(3)]
+    store._pushpull_all(keys, values, values, [0, 0, 0])
+    for key in range(3):
+        assert set(values[key][0].asnumpy()) == {step * sum(key + r for r in range(size))}
+if "standin" in os.environ.get("LOOMIX_CUDA_LIBRARY", ""):
+    calls = ctypes.CDLL(os.environ["LOOMIX_CUDA_LIBRARY"]).loomix_standin_nccl_calls()
+    assert calls == 5 + 3 * (1 if size > 1 else 3), calls
 store.barrier()
 os.write(1, f"good {rank}\\n".encode())  # at once: mpirun joins what ranks write
 """

@@ -90,7 +90,10 @@ struct ncclComm {
 
 namespace {
 
+std::atomic<long> calls{0};
+
 ncclResult_t put(ncclComm_t handle, cudaStream_t stream, std::function<void(Rank&)> work) {
+  ++calls;
   put_on(stream, [rank = handle->rank, work = std::move(work)] { work(*rank); });
   handle->rank->fresh = true;
   return ncclInProgress;
@@ -135,6 +138,9 @@ void reduce_slots(const Rank& comm, void* out, size_t bytes, ncclRedOp_t op) {
 }  // namespace
 
 extern "C" {
+
+// What all ranks of this process put on streams.
+long loomix_standin_nccl_calls() { return calls.load(); }
 
 const char* ncclGetErrorString(ncclResult_t) { return "an error of the stand-in"; }
 
