@@ -219,7 +219,7 @@ find_toolkit() { # the CUDA toolkit's folder: the machine's, else that of PyPI's
   fi
   [ -x .cache/cuda/bin/python ] || python3 -m venv .cache/cuda
   .cache/cuda/bin/python -m pip install -q nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl \
-    nvidia-nvvm nvidia-cublas nvidia-curand nvidia-cusolver nvidia-cufft >&2 || return
+    nvidia-nvvm nvidia-cublas nvidia-curand nvidia-cusolver nvidia-cufft nvidia-cuda-cupti >&2 || return
   .cache/cuda/bin/python -m pip install -q --no-deps nvidia-cudnn-cu13 nvidia-nccl-cu13 >&2 || return
   site=$(.cache/cuda/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/nvidia/cu13
   [ -x "$site/bin/nvcc" ] || return

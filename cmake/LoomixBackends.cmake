@@ -167,6 +167,16 @@ foreach(library cudnn nccl)
   endif()
 endforeach()
 set(LOOMIX_CUBLAS_FOUND ${LOOMIX_CUDA_FOUND})
+# CUPTI's header only: the library is opened when a profile meets a GPU.
+set(LOOMIX_CUPTI_FOUND FALSE)
+if(LOOMIX_CUDA_FOUND OR LOOMIX_STANDIN)
+  find_path(LOOMIX_CUPTI_INCLUDE_DIR cupti.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDA_PATH
+    PATHS /usr/local/cuda PATH_SUFFIXES include extras/CUPTI/include ../extras/CUPTI/include)
+  mark_as_advanced(LOOMIX_CUPTI_INCLUDE_DIR)
+  if(LOOMIX_CUPTI_INCLUDE_DIR)
+    set(LOOMIX_CUPTI_FOUND TRUE)
+  endif()
+endif()
 
 # Python: always the pybind11 of the build environment, for Debian's is older than NumPy 2.
 set(LOOMIX_PYTHON_CANDIDATE FALSE)

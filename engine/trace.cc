@@ -28,7 +28,18 @@ void append_quoted(std::string& out, const std::string& text) {
   out += '"';
 }
 
+bool is_by_device(const char* category) {
+  for (const char* const known : {"device", "kernel", "copy", "fill"}) {
+    if (std::strcmp(category, known) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+Trace::~Trace() {
+  if (TraceSource* const source = source_.load()) source->forget(*this);
+}
 
 void Trace::start(std::function<int64_t()> memory) {
   const std::lock_guard lock(mutex_);
@@ -40,16 +51,25 @@ void Trace::start(std::function<int64_t()> memory) {
   unix_origin_ = std::chrono::duration_cast<std::chrono::nanoseconds>(
                      std::chrono::system_clock::now().time_since_epoch())
                      .count();
-  enabled_.store(true, std::memory_order_relaxed);
+  enabled_.store(true);
 }
 
-void Trace::stop() { enabled_.store(false, std::memory_order_relaxed); }
-void Trace::resume() { enabled_.store(true, std::memory_order_relaxed); }
+void Trace::stop() {
+  enabled_.store(false);
+  if (TraceSource* const source = source_.exchange(nullptr)) source->stop();
+}
+void Trace::resume() { enabled_.store(true); }
+
+// Whichever comes first, this or stop(), the other one sees it.
+void Trace::attach(TraceSource& source) {
+  if (source_.load(std::memory_order_relaxed) != &source) source_.store(&source);
+  if (!enabled_.load()) stop();
+}
 
 void Trace::add(const std::string& track, std::string name, const char* category, int64_t begin_ns,
                 int64_t end_ns) {
   const std::lock_guard lock(mutex_);
-  const bool by_device = std::strcmp(category, "device") == 0;
+  const bool by_device = is_by_device(category);
   if (by_device && begin_ns < origin_) return;
   if (events_.size() >= kLimit) {
     ++dropped_;
@@ -62,6 +82,7 @@ void Trace::add(const std::string& track, std::string name, const char* category
 
 // Not by fmt::format_to: a program has a copy of all of its formatting, 80 kB.
 std::string Trace::to_json() const {
+  if (TraceSource* const source = source_.load()) source->tell();
   const std::lock_guard lock(mutex_);
   const int process = getpid();
   std::string out = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";

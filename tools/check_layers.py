@@ -34,7 +34,7 @@ BACKEND_FILE = re.compile(
     r"^engine/device/cuda/|^ops/cuda/|^comm/(nccl|mpi)|_(cuda|cudnn|cublas|nccl|mpi)\.(cu|cuh|cc|h)$|^tests/(cpp/cuda|standin)/"
 )
 BACKEND_HEADER = re.compile(
-    r"^(cuda[\w/]*|cudnn[\w/]*|cublas\w*|curand\w*|cusolver\w*|cusparse\w*|nccl\w*|mpi)(\.h|\.hpp)$|^(cub|thrust)/"
+    r"^(cuda[\w/]*|cudnn[\w/]*|cublas\w*|curand\w*|cusolver\w*|cusparse\w*|nccl\w*|cupti\w*|mpi)(\.h|\.hpp)$|^(cub|thrust)/"
 )
 BACKEND_CONDITION = re.compile(
     r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*\b("

@@ -262,13 +262,15 @@ void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& kernel) {
 }  // namespace
 
 void put_grid(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> kernel) {
-  put_on(stream, [=, kernel = std::move(kernel)] {
+  const std::type_info& lambda = kernel.target_type();
+  const auto run = [=, kernel = std::move(kernel)] {
     try {
       run_grid(blocks, threads, kernel);
     } catch (const BrokenRule& rule) {
       note_error(rule.what());
     }
-  });
+  };
+  put_on(stream, run, &lambda);
 }
 
 void fail(const char* what) { throw BrokenRule(what); }

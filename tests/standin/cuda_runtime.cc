@@ -25,7 +25,10 @@
 
 namespace {
 
+using loomix::standin::Kind;
 using loomix::standin::kPinned;
+using loomix::standin::Label;
+using loomix::standin::listener;
 using loomix::standin::place_of;
 using loomix::standin::status;
 
@@ -73,10 +76,9 @@ bool is_alive(cudaStream_t stream) {
 }  // namespace
 
 // Works that were captured, in their order, each with the numbers of those that it waits for. An update cannot change the kind.
-enum class Kind { kernel, fill, copy, call };
 struct Captured {
   std::function<void()> work;
-  Kind kind;
+  Label label;
   std::set<size_t> after;
 };
 using Works = std::vector<Captured>;
@@ -86,6 +88,24 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   std::shared_ptr<const Works> works;
 };
+
+namespace {
+
+// For the call of that number.
+void run(const std::function<void()>& work, const Label& label, uint32_t call) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const loomix::standin::Listener* const hears = listener.load();
+  if (call != 0 && hears != nullptr && label.kind != Kind::call) hears->done(call, label, begin);
+}
+
+// 0 if nobody listens.
+uint32_t number_call() {
+  const loomix::standin::Listener* const hears = listener.load();
+  return hears == nullptr ? 0 : hears->called();
+}
+
+}  // namespace
 
 // What goes on from cudaStreamBeginCapture to cudaStreamEndCapture, on the stream that began it and on those that wait for an event of
 // it. The mutex of the streams guards it, too: one thread captures.
@@ -117,17 +137,17 @@ struct CUstream_st {
   bool has_joined = false;                 // another stream's capture
 
   // Whether it went into what is captured.
-  bool put(std::function<void()> item, Kind kind = Kind::kernel) {
+  bool put(std::function<void()> item, const Label& label = {}, uint32_t call = 0) {
     {
       const std::lock_guard lock(mutex);
       if (captured) {
         const std::lock_guard own(captured->mutex);
         if (std::this_thread::get_id() != captured->capturer) captured->broken = true;
-        captured->works.push_back({std::move(item), kind, std::exchange(after, {captured->works.size()})});
+        captured->works.push_back({std::move(item), label, std::exchange(after, {captured->works.size()})});
         if (has_joined) ++counts.beside;
         return true;
       }
-      work.push_back(std::move(item));
+      work.push_back([=, item = std::move(item)] { run(item, label, call); });
     }
     changed.notify_one();
     return false;
@@ -167,7 +187,7 @@ bool all_joined(const Works& works, std::set<size_t> ends) {
 }
 
 // Does the works in an order that what they wait for allows: any one, or, each second time, what was captured last first.
-void play_graph(const Works& works) {
+void play_graph(const Works& works, uint32_t call) {
   static std::atomic<unsigned> launches{0};
   const unsigned seed = ++launches;
   std::mt19937 random(seed);
@@ -184,7 +204,7 @@ void play_graph(const Works& works) {
                                     : ready.begin() + static_cast<ptrdiff_t>(random() % ready.size());
     const size_t i = *next;
     ready.erase(next);
-    works[i].work();
+    run(works[i].work, works[i].label, call);
     for (const size_t follower : followers[i]) {
       if (--missing[follower] == 0) ready.push_back(follower);
     }
@@ -220,16 +240,20 @@ void put_mark(cudaStream_t stream, std::function<void()> mark) {
   stream->put(std::move(mark));
 }
 
-void put_work(cudaStream_t stream, Kind kind, std::function<void()> work) {
+void put_work(cudaStream_t stream, Label label, std::function<void()> work) {
   if (stream == nullptr) return work();
   if (!is_alive(stream)) return note_error("a stream was used after it was destroyed");
-  if (!stream->put(std::move(work), kind)) ++counts.works;
+  cudaGetDevice(&label.device);
+  if (!stream->put(std::move(work), label, number_call())) ++counts.works;
 }
 
 }  // namespace
 
-void put_on(cudaStream_t stream, std::function<void()> work) {
-  put_work(stream, Kind::kernel, std::move(work));
+std::atomic<const Listener*> listener{nullptr};
+
+void put_on(cudaStream_t stream, std::function<void()> work, const std::type_info* lambda) {
+  if (lambda == nullptr) lambda = &work.target_type();
+  put_work(stream, {.lambda = lambda}, std::move(work));
 }
 
 void note_error(const char* what) {
@@ -315,7 +339,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t ready, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* info) {
   const auto same_place = [](const Captured& a, const Captured& b) {
-    return a.kind == b.kind && a.after == b.after;
+    return a.label.kind == b.label.kind && a.after == b.after;
   };
   const bool same = std::ranges::equal(*ready->works, graph->works, same_place);
   info->result = same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
@@ -325,7 +349,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t ready, cudaGraph_t graph,
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   ++counts.graph_launches;
-  put_mark(stream, [works = graph->works] { play_graph(*works); });
+  put_mark(stream, [works = graph->works, call = number_call()] { play_graph(*works, call); });
   return status();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -341,16 +365,16 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return status();
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  put_work(stream, Kind::call, [=] { function(argument); });
+  put_work(stream, {.kind = Kind::call}, [=] { function(argument); });
   return status();
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
-  put_work(stream, Kind::fill, [=] { std::memset(memory, value, bytes); });
+  put_work(stream, {.kind = Kind::fill}, [=] { std::memset(memory, value, bytes); });
   return status();
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind, cudaStream_t stream) {
-  put_work(stream, Kind::copy, [=] {
+  put_work(stream, {.kind = Kind::copy, .from = place_of(from), .to = place_of(to)}, [=] {
     for (size_t row = 0; row < height; ++row)
       std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
                   width);
@@ -409,7 +433,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (source == kPinned && place >= 0) ++counts.pinned;
   if (source >= 0 && place < 0) ++counts.reads;
   if (source >= 0 && place >= 0 && source != place) ++counts.messages;
-  put_work(stream, Kind::copy, [=] { std::memmove(to, from, bytes); });
+  put_work(stream, {.kind = Kind::copy, .from = source, .to = place}, [=] { std::memmove(to, from, bytes); });
   return status();
 }
 

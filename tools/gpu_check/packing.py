@@ -69,9 +69,14 @@ def embed_sources(root: Path, file: Path) -> Path:
 def sources(root: Path) -> list[Path]:
     """As CMake finds them: kernels, wrappers of libraries, and what is in folders called cuda."""
     found = [p for f in ("engine", "ndarray", "ops", "comm") for p in (root / f).rglob("*.cu")]
+    has_cupti = any((folder / "cupti.h").is_file() for folder in include_folders())
     for folder in ("engine", "ops", "comm"):
         for path in (root / folder).rglob("*.cc"):
             stem = path.stem.rsplit("_", 1)[-1]
+            if stem == "cupti":
+                if stem_is_stub(path) != has_cupti:
+                    found.append(path)
+                continue
             in_folder = path.parent.name == "cuda" and not stem_is_stub(path)
             if in_folder or not stem_is_stub(path) and stem in ("cuda", "cublas", "cudnn", "nccl"):
                 found.append(path)
@@ -85,7 +90,7 @@ def stem_is_stub(path: Path) -> bool:
 
 def include_folders() -> list[Path]:
     """Of the toolkit, and of NVIDIA's packages in this Python."""
-    folders = [Path("/usr/local/cuda/include")]
+    folders = [Path("/usr/local/cuda/include"), Path("/usr/local/cuda/extras/CUPTI/include")]
     for base in map(Path, sys.path):
         folders += sorted(base.glob("nvidia/*/include"))
     return [f for f in folders if f.is_dir()]

@@ -77,7 +77,8 @@ def set_config(**kwargs: Any) -> None:
     profile_memory, profile_all : bool
         Whether the trace, and :func:`dumps`, tell how much memory of the host was in use.
     profile_symbolic, profile_imperative, profile_api, ... : bool
-        MXNet's other options, accepted and kept. The trace always holds every task of the engine, and what GPUs did.
+        MXNet's other options, accepted and kept. The trace always holds every task of the engine, and what GPUs
+        did: each kernel, where CUPTI is there.
 
     Raises
     ------
@@ -412,9 +413,17 @@ def _lines(table: dict[str, Any], what: str) -> list[str]:
         lines.append(f"{'Name':<40} {'Count':>10} " + " ".join(f"{title:>12}" for title in titles))
         for name, row in rows.items():
             numbers = " ".join(f"{row[column]:12.4f}" for column in columns)
-            lines.append(f"{name:<40} {row['Count']:>10} {numbers}")
+            lines.append(f"{_short(name):<40} {row['Count']:>10} {numbers}")
         lines.append("")
     return lines
+
+
+def _short(name: str) -> str:
+    """Kernels' names have hundreds of characters; the trace and the JSON form have the whole."""
+    return name if len(name) <= _NAME_LIMIT else f"{name[: _NAME_LIMIT - 33]}...{name[-30:]}"
+
+
+_NAME_LIMIT = 100
 
 
 def _forget() -> None:

@@ -341,6 +341,7 @@ std::unique_ptr<Branches> CudaQueue::branches(int count) {
 void CudaQueue::end_timing(Trace& trace, std::string track, const char* name) {
   const auto branch = std::ranges::find(beside_, entered_);
   if (branch != beside_.end()) track += fmt::format(" {}", branch - beside_.begin() + 2);
+  times_.end_task(trace, track, name);
   const std::lock_guard lock(mutex_);
   times_.end(entered_, issued_ + 1, trace, std::move(track), name);
 }

@@ -33,6 +33,7 @@ StreamTimes::~StreamTimes() {
   cudaSetDevice(device_);
   drop();
   for (const Span& span : spans_) {
+    if (span.task != 0) continue;
     cudaEventDestroy(span.begin);
     cudaEventDestroy(span.end);
   }
@@ -62,6 +63,12 @@ void StreamTimes::give_back(cudaEvent_t event) {
 }
 
 void StreamTimes::begin(cudaStream_t stream) noexcept {
+  if (kernels_ != nullptr) kernels_->drop_task();
+  kernels_ = KernelTimes::recording();
+  if (kernels_ != nullptr) {
+    task_ = kernels_->begin_task();
+    return;
+  }
   if (begun_ == nullptr) begun_ = new_event();
   if (begun_ != nullptr && !record(begun_, stream)) drop();
 }
@@ -70,8 +77,17 @@ void StreamTimes::drop() noexcept {
   if (begun_ != nullptr) cudaEventDestroy(std::exchange(begun_, nullptr));
 }
 
+void StreamTimes::end_task(Trace& trace, const std::string& track, const char* name) {
+  if (kernels_ != nullptr) std::exchange(kernels_, nullptr)->end_task(task_, trace, track, name);
+}
+
 void StreamTimes::end(cudaStream_t stream, uint64_t number, Trace& trace, std::string track,
                       std::string name) {
+  if (task_ != 0) {
+    const std::lock_guard lock(mutex_);
+    spans_.push_back({.number = number, .task = std::exchange(task_, 0)});
+    return;
+  }
   if (begun_ == nullptr) return;
   const cudaEvent_t event = new_event();
   if (event == nullptr || !record(event, stream)) {
@@ -80,7 +96,7 @@ void StreamTimes::end(cudaStream_t stream, uint64_t number, Trace& trace, std::s
   }
   const std::lock_guard lock(mutex_);
   spans_.push_back(
-      {std::exchange(begun_, nullptr), event, number, &trace, std::move(track), std::move(name)});
+      {number, 0, std::exchange(begun_, nullptr), event, &trace, std::move(track), std::move(name)});
 }
 
 std::vector<StreamTimes::Span> StreamTimes::take(uint64_t number) {
@@ -94,6 +110,10 @@ std::vector<StreamTimes::Span> StreamTimes::take(uint64_t number) {
 
 void StreamTimes::tell(std::vector<Span> spans) {
   for (Span& span : spans) {
+    if (span.task != 0) {
+      KernelTimes::complete(span.task);
+      continue;
+    }
     double since = 0, length = 0;
     if (set_clock() && milliseconds(clock_, span.begin, since) &&
         milliseconds(span.begin, span.end, length)) {
