@@ -35,7 +35,13 @@ template <class From, class To>
 void convert_loop(const void* from, void* to, int64_t count) {
   const From* x = static_cast<const From*>(from);
   To* y = static_cast<To*>(to);
-  for (int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
+  if constexpr (std::is_floating_point_v<From> &&
+                std::is_floating_point_v<To>) {  // as results of reductions are
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
+  }
 }
 
 template <class To>

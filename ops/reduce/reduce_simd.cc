@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
 #include <type_traits>
 
 #include "ops/isa.h"
@@ -10,7 +11,9 @@ namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 namespace {
 
 constexpr int kLanes = 8;
-constexpr int kAbreast = 4;        // rows at a time, so that additions need not wait for each other
+constexpr int kAbreast = 4;     // rows at a time, so that additions need not wait for each other
+constexpr int kAllAbreast = 8;  // rows that are folded into columns at a time
+constexpr int64_t kLongColumn = 32;
 constexpr int64_t kLongRow = 512;  // is seen as so many rows, whose results are merged
 
 template <class F, class A>
@@ -24,15 +27,63 @@ A fold(A acc, A x, [[maybe_unused]] A origin) {
   else return F::fold(Math{}, acc, x);
 }
 
-// How many vectors of a row are added as they are, before their sum goes to the accumulators: to widen each element costs more
-// than to add it. Three roundings of float32 are below what the result's own rounding makes of long rows.
 template <class F, class T>
-constexpr int kGroup = std::is_same_v<F, fn::Sum>&& std::is_same_v<T, float> ? 8 : 1;
+constexpr bool kFoldsVectors = (std::is_same_v<F, fn::Max> ||
+                                std::is_same_v<F, fn::Min>)&&std::is_same_v<T, float>;
+template <class F, class T>
+constexpr bool kSumsVectors = std::is_same_v<F, fn::Sum>&& std::is_same_v<T, float>;
+// How many vectors are merged as they are, before the result goes to the accumulators: to widen each element costs more than
+// to add it. Three roundings of float32 are below what the result's own rounding makes of long sums; extrema are exact.
+template <class F, class T>
+constexpr int kGroup = kFoldsVectors<F, T> || kSumsVectors<F, T> ? 8 : 1;
 
-template <int vectors, class T>
-T sum_of_lane(const T* x) {
-  if constexpr (vectors == 1) return *x;
-  else return sum_of_lane<vectors / 2>(x) + sum_of_lane<vectors / 2>(x + vectors / 2 * kLanes);
+// Of `count` elements, `apart` from each other.
+template <int count, class T>
+T sum_of(const T* x, int64_t apart) {
+  if constexpr (count == 1) return *x;
+  else return sum_of<count / 2>(x, apart) + sum_of<count / 2>(x + count / 2 * apart, apart);
+}
+
+#if defined(__AVX__)
+constexpr size_t kVectorBytes = 32;
+#else
+constexpr size_t kVectorBytes = 16;
+#endif
+constexpr int kFloats = kVectorBytes / sizeof(float), kDoubles = kVectorBytes / sizeof(double);
+typedef float Floats __attribute__((vector_size(kVectorBytes)));
+typedef double Doubles __attribute__((vector_size(kVectorBytes)));
+typedef float HalfVector __attribute__((vector_size(kVectorBytes / 2)));
+typedef float LooseFloats __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef double LooseDoubles __attribute__((vector_size(kVectorBytes), aligned(8), may_alias));
+
+// As F::fold. Of plain loops g++ makes branches, for NaN's sake; and how vectors are returned depends on the processor.
+template <class F, class V>
+void fold_vector(V& acc, const V& x) {
+  if constexpr (std::is_same_v<F, fn::Max>) acc = ((x > acc) | (x != x)) ? x : acc;
+  else acc = ((x < acc) | (x != x)) ? x : acc;
+}
+
+// Folds `count` runs of as many elements as there are lanes, `apart` from each other, into an accumulator for each lane.
+template <class F, int count>
+void fold_extrema(double* acc, const float* x, int64_t apart) {
+  for (int lane = 0; lane < kLanes; lane += kFloats, x += kFloats) {
+    Floats result = *reinterpret_cast<const LooseFloats*>(x);
+#pragma GCC unroll 8
+    for (int i = 1; i < count; ++i) {
+      const Floats more = *reinterpret_cast<const LooseFloats*>(x + i * apart);
+      fold_vector<F>(result, more);
+    }
+    HalfVector halves[2];
+    std::memcpy(halves, &result, sizeof(result));
+    for (const HalfVector& half : halves) {
+      LooseDoubles* const to = reinterpret_cast<LooseDoubles*>(acc);
+      Doubles total = *to;
+      const Doubles wide = __builtin_convertvector(half, Doubles);
+      fold_vector<F>(total, wide);
+      *to = total;
+      acc += kDoubles;
+    }
+  }
 }
 
 template <class F, class A>
@@ -54,10 +105,14 @@ void rows_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t st
     for (; left >= vectors * kLanes; left -= vectors * kLanes, x += apart) {
 #pragma GCC unroll 4
       for (int r = 0; r < abreast; ++r) {
+        if constexpr (kFoldsVectors<F, T>) {
+          fold_extrema<F, vectors>(lanes[r], x + r * step, kLanes);
+        } else {
 #pragma omp simd
-        for (int lane = 0; lane < kLanes; ++lane)
-          lanes[r][lane] =
-              fold<F>(lanes[r][lane], static_cast<A>(sum_of_lane<vectors>(x + r * step + lane)), from[r]);
+          for (int lane = 0; lane < kLanes; ++lane)
+            lanes[r][lane] = fold<F>(lanes[r][lane],
+                                     static_cast<A>(sum_of<vectors>(x + r * step + lane, kLanes)), from[r]);
+        }
       }
     }
   };
@@ -106,15 +161,24 @@ void rows(void* totals, const void* data, const void* origins, int64_t count, in
   for (; row < rows; ++row) rows_abreast<F, A, T, 1>(acc + row, x + row * step, origin_of(row), count, 0);
 }
 
-template <class F, class A, class T, int abreast>
+// Folds `abreast` rows; `together`: elements of a column are merged before they are widened.
+template <class F, class A, class T, int abreast, bool together>
 void columns_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t step) {
+  int64_t first = 0;
+  if constexpr (kFoldsVectors<F, T>) {
+    for (; first + kLanes <= count; first += kLanes) fold_extrema<F, abreast>(acc + first, x + first, step);
+  }
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    const A from = kHasOrigin<F, A> ? origin[i] : A(0);
-    A total = acc[i];
-#pragma GCC unroll 4
-    for (int r = 0; r < abreast; ++r) total = fold<F>(total, static_cast<A>(x[r * step + i]), from);
-    acc[i] = total;
+  for (int64_t i = first; i < count; ++i) {
+    if constexpr (together) {
+      acc[i] += static_cast<A>(sum_of<abreast>(x + i, step));
+    } else {
+      const A from = kHasOrigin<F, A> ? origin[i] : A(0);
+      A total = acc[i];
+#pragma GCC unroll 8
+      for (int r = 0; r < abreast; ++r) total = fold<F>(total, static_cast<A>(x[r * step + i]), from);
+      acc[i] = total;
+    }
   }
 }
 
@@ -123,9 +187,17 @@ void columns(void* totals, const void* data, const void* origin, int64_t count, 
   A* const acc = static_cast<A*>(totals);
   const A* const from = static_cast<const A*>(origin);
   const T* x = static_cast<const T*>(data);
+  if constexpr (kSumsVectors<F, T>) {
+    if (rows >= kLongColumn) {
+      for (; rows >= kAllAbreast; rows -= kAllAbreast, x += kAllAbreast * step)
+        columns_abreast<F, A, T, kAllAbreast, true>(acc, x, from, count, step);
+    }
+  }
+  for (; rows >= kAllAbreast; rows -= kAllAbreast, x += kAllAbreast * step)
+    columns_abreast<F, A, T, kAllAbreast, false>(acc, x, from, count, step);
   for (; rows >= kAbreast; rows -= kAbreast, x += kAbreast * step)
-    columns_abreast<F, A, T, kAbreast>(acc, x, from, count, step);
-  for (; rows > 0; --rows, x += step) columns_abreast<F, A, T, 1>(acc, x, from, count, step);
+    columns_abreast<F, A, T, kAbreast, false>(acc, x, from, count, step);
+  for (; rows > 0; --rows, x += step) columns_abreast<F, A, T, 1, false>(acc, x, from, count, step);
 }
 
 template <class F, class A>

@@ -243,6 +243,34 @@ TEST(Reduce, MomentsFarFromZero) {
   }
 }
 
+// Several rows are folded at a time, in vectors and what is left of them; NaN is never passed over.
+TEST(Reduce, ExtremaOfAnyGeometry) {
+  for (const Shape& shape : {Shape{1, 7}, Shape{3, 8}, Shape{13, 21}, Shape{700, 9}, Shape{9, 700}}) {
+    std::vector<double> x = random_values(shape.size(), DType::float32, 1);
+    for (const bool with_nan : {false, true}) {
+      if (with_nan) x[x.size() / 2] = std::numeric_limits<double>::quiet_NaN();
+      const Tensor data(shape, DType::float32, x);
+      const auto rows = static_cast<size_t>(shape[0]), columns = static_cast<size_t>(shape[1]);
+      const auto of_columns = run_op("max", {data}, {{"axis", "0"}}).out[0].values();
+      const auto of_rows = run_op("min", {data}, {{"axis", "1"}}).out[0].values();
+      std::vector<double> most(columns, -1e30), least(rows, 1e30);
+      const auto fold = [](double& total, double value, bool is_better) {
+        if (is_better || value != value) total = value;
+      };
+      for (size_t i = 0; i < rows; ++i) {
+        for (size_t j = 0; j < columns; ++j) {
+          const double value = data.values()[i * columns + j];
+          fold(most[j], value, value > most[j]);
+          fold(least[i], value, value < least[i]);
+        }
+      }
+      const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
+      EXPECT_TRUE(std::ranges::equal(of_columns, most, same)) << shape.to_string();
+      EXPECT_TRUE(std::ranges::equal(of_rows, least, same)) << shape.to_string();
+    }
+  }
+}
+
 // Few outputs of very many elements are folded in pieces; everything else needs no memory at all.
 TEST(Reduce, ScratchIsBounded) {
   const auto bytes = [](const char* op, const Shape& shape, const char* axes, DType dtype = DType::float32) {
