@@ -24,16 +24,24 @@ void for_pad_rows(const PadParams& p, const Shape& inner, const Shape& padded, i
                   Fn&& fn) {
   const int last = padded.ndim() - 1;
   const Strides strides(inner);
-  for (int64_t row = begin; row < end; ++row) {
-    int64_t rest = row, offset = 0;
+  // Where the index along an axis shows, in elements; negative outside.
+  const auto source = [&](int axis, int64_t index) {
+    return pad_source(p.mode, index - p.pad_width[2 * axis], inner[axis]) * strides[axis];
+  };
+  const int64_t plane_rows = last > 0 ? padded[last - 1] : 1;
+  for (int64_t row = begin; row < end;) {
+    int64_t plane = row / plane_rows, offset = 0;
     bool inside = true;
-    for (int axis = last - 1; axis >= 0; --axis) {
-      const int64_t source = pad_source(p.mode, rest % padded[axis] - p.pad_width[2 * axis], inner[axis]);
-      rest /= padded[axis];
-      inside &= source >= 0;
-      offset += source * strides[axis];
+    for (int axis = last - 2; axis >= 0; --axis, plane /= padded[axis + 1]) {
+      const int64_t from = source(axis, plane % padded[axis]);
+      inside &= from >= 0;
+      offset += from;
     }
-    fn(row * padded[last], inside ? offset : -1);
+    const int64_t after = std::min(end, (row / plane_rows + 1) * plane_rows);
+    for (int64_t i = row % plane_rows; row < after; ++row, ++i) {
+      const int64_t from = last > 0 ? source(last - 1, i) : 0;
+      fn(row * padded[last], inside && from >= 0 ? offset + from : -1);
+    }
   }
 }
 
