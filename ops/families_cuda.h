@@ -71,6 +71,7 @@ void kernels_quantize_cuda(KernelList& list);
 void kernels_quantized_layers_cuda(KernelList& list);
 void kernels_quantized_products_cuda(KernelList& list);
 void kernels_low_bit_cuda(KernelList& list);
+void kernels_quantized_rnn_cuda(KernelList& list);
 void kernels_fused_cuda(KernelList& list);
 
 }  // namespace loomix::ops

@@ -72,6 +72,7 @@ void add(loomix::ops::KernelList& list) {
   kernels_quantized_layers_cuda(list);
   kernels_quantized_products_cuda(list);
   kernels_low_bit_cuda(list);
+  kernels_quantized_rnn_cuda(list);
   kernels_fused_cuda(list);
 }
 

@@ -134,6 +134,8 @@ Range checked_range(float low, float high, const char* who);
 inline Range range_at(const KernelArgs& args, size_t low, const char* who) {
   return checked_range(*args.in[low].as<float>(), *args.in[low + 1].as<float>(), who);
 }
+// Of `_contrib_quantized_rnn`: throws where the data's scale and shift are no numbers to divide by and take off.
+void check_data_scale(float scale, float shift);
 // One range for all rows of an array (its first axis), or one for each.
 class RowRanges {
  public:

@@ -22,7 +22,11 @@ struct RoundedGates {
     columns = width;
     for (int64_t row = 0; row < rows; ++row) {
       float reach = 0;
-      for (int64_t i = 0; i < width; ++i) reach = std::max(reach, std::abs(from[row * width + i]));
+      for (int64_t i = 0; i < width; ++i) {
+        const float size = std::abs(from[row * width + i]);
+        reach = size <= reach ? reach : size;
+        if (reach != reach) break;  // NaN, which no other number would take away
+      }
       const double step = checked_range(-reach, reach, "_contrib_quantized_rnn").step(DType::int8);
       steps[row] = static_cast<float>(step);
       for (int64_t i = 0; i < width; ++i)
@@ -86,11 +90,7 @@ void run_layer(const RnnShape& r, const float* parameters, int64_t layer, int64_
 void quantized_rnn_cpu(const RnnParams& p, const KernelArgs& args) {
   const RnnShape r(p, args.in[0].shape);
   const float scale = *args.in[4].as<float>(), shift = *args.in[5].as<float>();
-  LOOMIX_CHECK(
-      std::isfinite(scale) && std::isfinite(shift) && scale > 0, ValueError,
-      "[_contrib_quantized_rnn] data_scale and data_shift are {} and {}; expected finite numbers, the first "
-      "positive.",
-      scale, shift);
+  check_data_scale(scale, shift);
   Room room(r, args.scratch.data());
   for (int64_t i = 0; i < r.rows() * r.inputs; ++i)
     room.in[i] = (static_cast<float>(args.in[0].as<uint8_t>()[i]) - shift) / scale;
@@ -116,6 +116,14 @@ size_t rnn_scratch(const RnnParams& p, const KernelSpec& spec) {
 }
 
 }  // namespace
+
+void check_data_scale(float scale, float shift) {
+  LOOMIX_CHECK(
+      std::isfinite(scale) && std::isfinite(shift) && scale > 0, ValueError,
+      "[_contrib_quantized_rnn] data_scale and data_shift are {} and {}; expected finite numbers, the first "
+      "positive.",
+      scale, shift);
+}
 
 void kernels_quantized_rnn(OpTable& table) {
   table.kernel<quantized_rnn_cpu, rnn_scratch>("_contrib_quantized_rnn", "quantized_rnn_cpu");

@@ -39,7 +39,7 @@ def test_few_operators_have_no_kernel_and_the_document_says_why():
         check=True,
     )
     missing = listed.stdout.split()
-    assert "_cvimread" in missing and len(missing) <= 14, missing
+    assert "_cvimread" in missing and len(missing) <= 12, missing
     text = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text()
     rows = text.split("| operators | why |")[1].split("\n\n")[0].splitlines()[2:]
     documented = {name for row in rows for name in re.findall(r"`([\w*]+)`", row.split("|")[1])}

@@ -102,3 +102,115 @@ def test_numbers_are_those_of_the_host(name, capfd):
     assert got.shape == want.shape
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * max(1, np.nanmax(np.abs(want), initial=0)))
     assert "runs on the host" not in capfd.readouterr().err
+
+
+# ---- recurrent layers ----
+
+
+def rnn_sizes(mode, hidden, inputs, layers, bidirectional):
+    """How many weights and gates of all layers, and how many states."""
+    directions, rows = 1 + bidirectional, {"lstm": 4, "gru": 3}.get(mode, 1) * hidden
+    widths = [inputs, *[directions * hidden] * (layers - 1)]
+    weights = sum(directions * rows * (width + hidden) for width in widths)
+    return weights, layers * directions * 2 * rows, layers * directions
+
+
+def recurrent(mode, bidirectional, steps=6, batch=3, inputs=20, hidden=17, layers=2):
+    weights, gates, states = rnn_sizes(mode, hidden, inputs, layers, bidirectional)
+    state = [RNG.uniform(-1, 1, (states, batch, hidden)) for _ in range(2 if mode == "lstm" else 1)]
+    given = [
+        RNG.uniform(-2, 2, (steps, batch, inputs)),
+        RNG.randint(-127, 128, weights).astype("int8"),
+        RNG.uniform(0, 2e-3, gates),
+        RNG.uniform(-0.5, 0.5, gates),
+        *state,
+    ]
+    return given, {"state_size": hidden, "num_layers": layers, "mode": mode, "bidirectional": bidirectional}
+
+
+def rnn_results(ctx, op, given, attributes):
+    arrays = [nd.array(x, ctx=ctx, dtype="float32" if x.dtype == np.float64 else x.dtype) for x in given]
+    made = getattr(nd.contrib, op)(*arrays, **attributes)
+    return [x.asnumpy() for x in (made if isinstance(made, list) else [made])]
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("state_outputs", [False, True])
+def test_recurrent_layers(mode, bidirectional, state_outputs, capfd):
+    given, attributes = recurrent(mode, bidirectional)
+    attributes["state_outputs"] = state_outputs
+    got, want = (rnn_results(ctx, "low_bit_rnn", given, attributes) for ctx in (mx.gpu(0), mx.cpu()))
+    assert len(got) == (1 if not state_outputs else 3 if mode == "lstm" else 2)
+    for g, w in zip(got, want, strict=True):
+        error = np.abs(g - w) / max(1, np.abs(w).max())
+        # A state in the middle between two whole numbers may fall either way, which later steps see.
+        assert error.max() < 0.01 and np.median(error) < 1e-5
+    assert "runs on the host" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("steps, batch", [(1, 1), (0, 2), (3, 0)])
+def test_short_recurrent_layers(steps, batch):
+    given, attributes = recurrent("lstm", True, steps, batch, inputs=3, hidden=2, layers=3)
+    attributes["state_outputs"] = True
+    got, want = (rnn_results(ctx, "low_bit_rnn", given, attributes) for ctx in (mx.gpu(0), mx.cpu()))
+    for g, w in zip(got, want, strict=True):
+        assert g.shape == w.shape
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+
+
+def quantized(bidirectional, layers=2, steps=5, batch=2, inputs=6, hidden=4):
+    weights, gates, states = rnn_sizes("lstm", hidden, inputs, layers, bidirectional)
+    given = [
+        RNG.randint(0, 256, (steps, batch, inputs)).astype("uint8"),
+        RNG.uniform(-0.5, 0.5, weights + gates),
+        RNG.uniform(-1, 1, (states, batch, hidden)),
+        RNG.uniform(-1, 1, (states, batch, hidden)),
+        np.array([100.0]),
+        np.array([128.0]),
+    ]
+    attributes = {"state_size": hidden, "num_layers": layers, "mode": "lstm", "bidirectional": bidirectional}
+    return given, {**attributes, "state_outputs": True}
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("layers", [1, 3])
+def test_recurrent_layers_that_round_their_weights(bidirectional, layers, capfd):
+    given, attributes = quantized(bidirectional, layers)
+    got, want = (rnn_results(ctx, "quantized_rnn", given, attributes) for ctx in (mx.gpu(0), mx.cpu()))
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
+    assert "runs on the host" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("ctx", [mx.cpu(), mx.gpu(0)])
+@pytest.mark.parametrize(
+    "at, value, says",
+    [
+        (1, np.inf, "the range is from .*; expected two finite numbers"),
+        (1, np.nan, "the range is from .*; expected two finite numbers"),
+        (4, 0, "data_scale and data_shift are 0 and 128"),
+        (4, np.nan, "data_scale and data_shift are nan and 128"),
+        (5, np.inf, "data_scale and data_shift are 100 and inf"),
+    ],
+)
+def test_recurrent_layers_refuse_what_is_no_number(ctx, at, value, says):
+    given, attributes = quantized(False)
+    given[at][0] = value
+    with pytest.raises(ValueError, match=rf"_contrib_quantized_rnn\] {says}"):
+        rnn_results(ctx, "quantized_rnn", given, attributes)
+
+
+@pytest.mark.parametrize("op", ["low_bit_rnn", "quantized_rnn"])
+def test_states_alone_may_be_asked_for(op):
+    given, attributes = recurrent("lstm", False) if op == "low_bit_rnn" else quantized(False)
+    attributes["state_outputs"] = True
+    names = [f"x{i}" for i in range(len(given))]
+    net = getattr(mx.sym.contrib, op)(*map(mx.sym.var, names), **attributes)
+    results = []
+    for ctx in (mx.gpu(0), mx.cpu()):
+        kinds = ["float32" if x.dtype == np.float64 else x.dtype for x in given]
+        arrays = [nd.array(x, ctx=ctx, dtype=kind) for x, kind in zip(given, kinds)]
+        bound = net[1].bind(ctx, dict(zip(names, arrays)))
+        results.append(bound.forward()[0].asnumpy())
+    np.testing.assert_allclose(*results, rtol=0, atol=0.01)
