@@ -48,6 +48,7 @@ constexpr std::array kKinds{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
 constexpr auto kTask = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 constexpr size_t kBufferBytes = size_t{1} << 21;
 constexpr size_t kBufferAlignment = 8;
+constexpr size_t kMostCalls = 4 * Trace::kLimit;  // events are recorded and streams joined by calls, too
 
 const char* copy_name(uint8_t kind) {
   switch (kind) {
@@ -292,7 +293,9 @@ void Recorder::take(const CUpti_Activity& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
       const auto& call = reinterpret_cast<const CallOfTask&>(record);
-      if (call.externalKind == kTask) calls_[call.correlationId] = call.externalId;
+      if (call.externalKind != kTask) return;
+      if (calls_.size() < kMostCalls) calls_[call.correlationId] = call.externalId;
+      else ++num_dropped_;
       return;
     }
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
