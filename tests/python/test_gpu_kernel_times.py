@@ -235,7 +235,7 @@ def run(scenario, *arguments, **environment):
     done = subprocess.run(
         [sys.executable, "-c", f"import json, test_gpu_kernel_times; print(json.dumps({call}))"],
         cwd=pathlib.Path(__file__).parent,
-        env={**os.environ, **environment},
+        env={**os.environ, "LOOMIX_LOG_LEVEL": "warning", **environment},
         capture_output=True,
         text=True,
         timeout=240,
