@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "engine/parallel_for.h"
+#include "ops/isa.h"
 #include "ops/lane_sums.h"
 #include "ops/norm/row_norm.h"
+#include "ops/norm/row_norm_loops.h"
 #include "ops/table.h"
 
 namespace loomix::ops {
@@ -101,6 +103,9 @@ struct Backward {
 };
 
 template <class T, class Row>
+constexpr bool kHasLoops = std::is_same_v<T, float>&& std::is_same_v<Row, DenseRow>;
+
+template <class T, class Row>
 void to_data(const NormRows& rows, const KernelArgs& args) {
   using A = Accum<T>;
   const Backward<T> b(args);
@@ -108,6 +113,10 @@ void to_data(const NormRows& rows, const KernelArgs& args) {
   each_row(rows, *args.context, [&](int64_t index) {
     const Row row(rows, index);
     const A mean = b.mean(index), inverse = b.inverse(index);
+    if constexpr (kHasLoops<T, Row>) {
+      return best_loops<RowNormLoops>().to_data(rows.size, b.grad + row.at(0), b.x + row.at(0), b.gamma, mean,
+                                                inverse, out + row.at(0));
+    }
     const auto head = [&](int64_t i) {
       return static_cast<A>(b.grad[row.at(i)]) * static_cast<A>(b.gamma[row.parameter(i)]);
     };
@@ -156,7 +165,11 @@ void to_parameters(const NormRows& rows, const KernelArgs& args) {
       for (int64_t first = begin; first < end; first += kStrip) {
         const int64_t count = std::min(kStrip, end - first);
         double gammas[kStrip] = {}, betas[kStrip] = {};
-        for (int64_t index = 0; index < rows.rows; ++index) {
+        if constexpr (kHasLoops<T, Row>) {
+          best_loops<RowNormLoops>().to_parameters(rows.rows, rows.size, count, b.grad + first, b.x + first,
+                                                   b.means, b.deviations, gammas, betas);
+        }
+        for (int64_t index = 0; index < rows.rows && !kHasLoops<T, Row>; ++index) {
           const Row row(rows, index);
           const A mean = b.mean(index), inverse = b.inverse(index);
 #pragma omp simd

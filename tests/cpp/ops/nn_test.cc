@@ -792,6 +792,24 @@ TEST(Norm, ParametersOnAnyCores) {
   }
 }
 
+// Rows of float32 have loops of their own, with what is left of their vectors.
+TEST(Norm, GradientsOfFloatsAreThoseOfDoubles) {
+  for (const int64_t size : {3, 16, 37, 700}) {
+    const auto gradient = [&](DType dtype) {
+      return run_op("_backward_LayerNorm",
+                    {random_tensor({5, size}, 1, dtype), random_tensor({5, size}, 2, dtype),
+                     random_tensor({size}, 3, dtype), Tensor({5, 1}, dtype, std::vector<double>(5, 0.25)),
+                     Tensor({5, 1}, dtype, std::vector<double>(5, 0.75))})
+          .out;
+    };
+    const auto got = gradient(DType::float32), want = gradient(DType::float64);
+    for (size_t output = 0; output < 3; ++output) {
+      const auto a = got[output].values(), b = want[output].values();
+      for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5) << size << ", output " << output;
+    }
+  }
+}
+
 TEST(Dropout, DropsAndScales) {
   RunOptions training;
   training.training = true;
