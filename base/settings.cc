@@ -88,9 +88,9 @@ void Settings::fields(FieldList<Settings>& f) {
   f("fold_norm", &Settings::fold_norm,
     "Whether prediction by bound graphs works batch normalisations into the weights before them.");
   f("choose_layout", &Settings::choose_layout,
-    "Whether bound graphs keep images in blocks of channels between operators, in prediction and in "
-    "training, and "
-    "weights in the form that their kernels want.");
+    "Whether bound graphs keep images in the form that kernels want between operators (blocks of channels; "
+    "on GPUs, "
+    "channels last), in prediction and in training, and weights, too.");
   f("held_weights", &Settings::held_weights,
     "How many times the memory of a convolution's weight the form may take that its kernel wants, which "
     "prediction holds beside "

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
+#include "ops/image_form.h"
 
 namespace loomix::ops {
 namespace {
@@ -76,6 +77,13 @@ void add_cuda_kernels(const OpTable& table) {
     if (probe.finds) add_kernel_module(table, *module);
   }
   done.insert(&table);
+}
+
+ImageForm channels_last_images(DTypeSet types) {
+  ImageForm form = *static_cast<const ImageForm*>(engine::load_module_symbol(
+      "loomix_cuda", "loomix_channels_last", "Layouts on GPUs need the CUDA module of this Loomix"));
+  form.types = types;
+  return form;
 }
 
 void load_kernel_module(const OpTable& table, const std::string& path) {

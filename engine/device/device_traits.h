@@ -3,11 +3,14 @@
 
 #include <cstdint>
 
+#include "base/dtype.h"
+
 namespace loomix::engine {
 
 // What a device is good at, for those who shape graphs: passes and executors ask these questions, and name no device.
 struct DeviceTraits {
   bool blocked_images = false;  // kernels read images in blocks of channels, and weights packed for that
+  DTypeSet channels_last = {};  // types whose images are convolved faster with channels as the last axis
   bool fused_chains = false;    // there are kernels for chains of elementwise operators
   bool timed_kernels = false;   // measuring says which are taken, and which branches get one core each
   bool sparse_arrays = false;   // row_sparse and csr arrays can lie there

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ops/families.h"
+#include "ops/image_form.h"
 #include "ops/shape/shape.h"
 #include "ops/table.h"
 
@@ -15,6 +16,23 @@ Shape blocked_shape(const Shape& image) {
 
 bool is_image(const TensorView& view) {
   return view.shape.ndim() == 4 && is_blocked_type(view.dtype) && view.shape.size() > 0;
+}
+
+ImageForm blocked_images() {
+  if (!has_blocked_convolution()) return {};
+  // A whole array goes through memory twice; operators convert pieces of it, which stay in the cache.
+  ImageForm form{.training_weight = 2, .prediction_weight = 0};
+  form.types =
+      is_blocked_type(DType::bfloat16) ? DTypeSet{DType::float32, DType::bfloat16} : DTypeSet{DType::float32};
+  form.into = [] { return ImageForm::Conversion("_block_channels", make_attrs(NoParams())); };
+  form.back = [](const Shape& image) {
+    return ImageForm::Conversion("_unblock_channels", make_attrs(UnblockParams{image[1]}));
+  };
+  form.fits = fills_blocks;
+  form.knows = [](const OpDef& op) { return op.blocked_form != nullptr; };
+  form.of = [](const ImageForm&, const OpDef& op, const AttrsBase& attrs, const KernelSpec& spec,
+               BlockedInputs inputs) { return op.blocked_form(attrs, spec, inputs); };
+  return form;
 }
 
 namespace {

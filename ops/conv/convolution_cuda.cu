@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/settings.h"
 #include "engine/device/cuda/element.h"
 #include "ops/conv/deconvolution.h"
 #include "ops/conv/direct_cuda.h"
@@ -32,9 +31,8 @@ template <class P, ConvPass pass>
 class ConvCuda final : public KernelState {
  public:
   ConvCuda(const P& p, const KernelSpec& spec) : geometry_(geometry(p, spec.in, spec.out)) {
-    const size_t limit = static_cast<size_t>(settings().cuda_conv_workspace_mb) << 20;
     if (spec.in[0].size() > 0 && spec.in[1].size() > 0 && spec.out[0].size() > 0)
-      plan_ = plan_convolution(geometry_, pass, spec.out[0].dtype, {settings().cuda_conv_tf32, limit});
+      plan_ = plan_convolution(geometry_, pass, spec.out[0].dtype, conv_options());
     if (plan_) scratch_bytes = plan_->workspace_bytes;
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/device/device_traits.h"
+#include "ops/image_form.h"
 #include "symbol/executor/constants.h"
 #include "symbol/executor/held_values.h"
 #include "symbol/executor/monitor.h"
@@ -203,7 +204,8 @@ class BoundExecutor final : public RefCounted {
   Graph training_graph();
   Graph add_gradients(Graph graph);
   Graph simplified(Graph graph, bool training, Constants& constants);
-  engine::DeviceTraits traits() const;  // of the device that it is bound to
+  engine::DeviceTraits traits() const;               // of the device that it is bound to
+  std::optional<ops::ImageForm> image_form() const;  // that the device wants beside the plain one
   bool has_dense_arrays_only() const;
   Graph in_training_layout(Graph graph, const Constants& constants, std::string* explanation);
   Graph fused(Graph graph, const Constants& constants, std::string* explanation);

@@ -173,6 +173,14 @@ std::string left_apart(const std::vector<WholeNote>& notes) {
 
 engine::DeviceTraits BoundExecutor::traits() const { return runtime_.engine().device(device_).traits(); }
 
+std::optional<ops::ImageForm> BoundExecutor::image_form() const {
+  if (!options_.plan.choose_layout) return {};
+  const engine::DeviceTraits device = traits();
+  if (device.blocked_images) return ops::blocked_images();
+  if (device.channels_last == DTypeSet{}) return {};
+  return ops::channels_last_images(device.channels_last);
+}
+
 // What only prediction can do: there are no gradients that need what it takes away.
 Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std::string* explanation) {
   held_ = {};
@@ -199,16 +207,16 @@ Graph BoundExecutor::made_for_prediction(Graph graph, Constants& constants, std:
     graph = std::move(changed);
     end(pass, graph);
   }
-  if (options_.plan.choose_layout && traits().blocked_images) {
+  if (const auto form = image_form()) {
     PickForm pick;
-    if (runtime_.tuner) {
+    if (runtime_.tuner && traits().blocked_images) {
       pick = [&](const Node& node, const ops::KernelSpec& spec, ops::BlockedInputs is_blocked,
                  ops::BlockedForm by_rules) {
         return runtime_.tuner->form(runtime_, *node.op, *node.attrs, spec, is_blocked, std::move(by_rules));
       };
     }
-    Graph in_layout =
-        choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::prediction, pick);
+    Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::prediction,
+                                    *form, pick, explanation);
     if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
     graph = std::move(in_layout);
     end("layout", graph);
@@ -226,9 +234,12 @@ bool BoundExecutor::has_dense_arrays_only() const {
 
 Graph BoundExecutor::in_training_layout(Graph graph, const Constants& constants, std::string* explanation) {
   if (!options_.plan.choose_layout || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
-      !traits().blocked_images || !has_dense_arrays_only())
+      !has_dense_arrays_only())
     return graph;
-  Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::training);
+  const auto form = image_form();
+  if (!form) return graph;
+  Graph in_layout = choose_layout(graph, runtime_.table(), infer(graph, constants), LayoutFor::training,
+                                  *form, {}, explanation);
   if (explanation != nullptr) *explanation += taken_in("layout", graph, in_layout);
   end("layout", in_layout);
   return in_layout;

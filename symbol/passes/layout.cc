@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/passes/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
 
-#include "ops/blocked/blocked.h"
 #include "ops/table.h"
 #include "symbol/passes/prune.h"
 #include "symbol/passes/readers.h"
@@ -19,11 +20,12 @@ using ops::Closing;
 class Chooser {
  public:
   Chooser(const Graph& graph, const ops::OpTable& table, const Inference& known, LayoutFor purpose,
-          const PickForm& pick)
+          const ops::ImageForm& form, const PickForm& pick)
       : graph_(graph),
         table_(table),
         known_(known),
         training_(purpose == LayoutFor::training),
+        form_(form),
         pick_(pick),
         index_(graph),
         plain_(static_cast<size_t>(index_.size())),
@@ -86,7 +88,7 @@ class Chooser {
     ValueRef& made = plain_of(value);
     if (!made) {
       const ValueRef from = blocked_of(value);
-      made = add("_unblock_channels", make_attrs(ops::UnblockParams{shape(value)[1]}), {&from, 1}, {});
+      made = convert(form_.back(shape(value)), from);
       converted_bytes_ += view(value).bytes();
     }
     return made;
@@ -94,11 +96,13 @@ class Chooser {
   ValueRef blocked(ValueRef value) {
     ValueRef& made = blocked_of(value);
     if (!made) {
-      const ValueRef from = plain(value);
-      made = add("_block_channels", make_attrs(ops::NoParams()), {&from, 1}, {});
+      made = convert(form_.into(), plain(value));
       converted_bytes_ += view(value).bytes();
     }
     return made;
+  }
+  ValueRef convert(const ops::ImageForm::Conversion& by, ValueRef from) {
+    return add(by.first, by.second, {&from, 1}, {});
   }
 
   // Whether an elementwise node only takes the type of an input, whose form does not matter then.
@@ -121,13 +125,13 @@ class Chooser {
 
   bool is_image(ValueRef value) const {
     const Shape& of = shape(value);
-    return of.ndim() == 4 && of.size() > 0 && ops::is_blocked_type(dtype(value));
+    return of.ndim() == 4 && of.size() > 0 && form_.types.contains(dtype(value));
   }
 
   // Whether all inputs have the output's shape, and what fills up the last block stays zero.
   bool has_one_shape(NodeId id) const {
     const ValueRef out{id, 0};
-    return is_image(out) && (ops::fills_blocks(shape(out)) || keeps_zeros(id)) &&
+    return is_image(out) && (form_.fits(shape(out)) || keeps_zeros(id)) &&
            std::ranges::all_of(graph_.inputs(id),
                                [&](ValueRef v) { return is_image(v) && shape(v) == shape(out); });
   }
@@ -209,7 +213,7 @@ class Chooser {
 
   bool make_blocked(NodeId id) {
     const Node& node = graph_[id];
-    if (!node.op || !node.op->blocked_form) return false;
+    if (!node.op || !form_.knows(*node.op)) return false;
     std::vector<TensorView> in, out;
     std::vector<bool> is_blocked;
     const auto given = graph_.inputs(id);
@@ -219,7 +223,7 @@ class Chooser {
     }
     for (int i = 0; i < node.num_outputs; ++i) out.push_back(view({id, i}));
     const ops::KernelSpec spec{.in = in, .out = out, .req = {}, .training = training_};
-    auto form = node.op->blocked_form(*node.attrs, spec, ops::BlockedInputs(is_blocked));
+    auto form = form_.of(form_, *node.op, *node.attrs, spec, ops::BlockedInputs(is_blocked));
     if (!form) return false;
     if (pick_) form = pick_(node, spec, ops::BlockedInputs(is_blocked), *std::move(form));
     const auto has_form = static_cast<int>(form->outputs.size());
@@ -231,7 +235,7 @@ class Chooser {
       if (form->inputs[i] == BlockedForm::Input::blocked) inputs.push_back(blocked(given[i]));
       else if (form->inputs[i] == BlockedForm::Input::plain) inputs.push_back(plain(given[i]));
       else if (form->inputs[i] == BlockedForm::Input::prepared)
-        inputs.push_back(prepared(*form, plain(given[i]), node.info));
+        inputs.push_back(form->prepare ? prepared(*form, plain(given[i]), node.info) : as_image(given[i]));
     }
     const bool is_gated = pass_gate(id, *form, inputs);
     const NodeId made = add(form->op, is_gated ? form->gated : form->attrs, inputs, node.info).node;
@@ -274,10 +278,23 @@ class Chooser {
     return made;
   }
 
+  // A weight in the form that images have. What is held costs nothing in a run.
+  ValueRef as_image(ValueRef weight) {
+    const Node& source = result_[plain(weight).node];
+    const bool held = !training_ && (source.held || source.is_variable());
+    const int64_t converted = converted_bytes_;
+    const ValueRef made = blocked(weight);
+    if (!held) return made;
+    converted_bytes_ = converted;
+    result_[made.node].held = true;
+    return made;
+  }
+
   const Graph& graph_;
   const ops::OpTable& table_;
   const Inference& known_;
   const bool training_;
+  const ops::ImageForm& form_;
   const PickForm& pick_;
   const ValueIndex index_;
   std::vector<ValueRef> plain_, blocked_;  // by value: where it is in the new graph, in either form
@@ -293,13 +310,15 @@ class Chooser {
 }  // namespace
 
 Graph choose_layout(const Graph& graph, const ops::OpTable& table, const Inference& known, LayoutFor purpose,
-                    const PickForm& pick) {
-  if (!ops::has_blocked_convolution()) return graph;
-  Chooser chooser(graph, table, known, purpose, pick);
+                    const ops::ImageForm& form, const PickForm& pick, std::string* note) {
+  if (form.types == DTypeSet{}) return graph;
+  Chooser chooser(graph, table, known, purpose, form, pick);
   Graph made = chooser.run();
-  // A whole array goes through memory twice; operators convert pieces of it, which stay in the cache.
-  const bool pays =
-      purpose == LayoutFor::prediction || 2 * chooser.converted_bytes() < chooser.spared_bytes();
+  const int weight = purpose == LayoutFor::training ? form.training_weight : form.prediction_weight;
+  const bool pays = weight == 0 || weight * chooser.converted_bytes() < chooser.spared_bytes();
+  if (note != nullptr && weight > 0 && chooser.spared_bytes() > 0)
+    *note += fmt::format("  layout {}: another one spares {} bytes of conversions, and takes {}\n",
+                         pays ? "changed" : "left", chooser.spared_bytes(), chooser.converted_bytes());
   return pays ? made : graph;
 }
 

@@ -362,7 +362,11 @@ class CudaRuntime final : public DeviceRuntime {
   Device device() const override { return device_; }
   // A card of today moves some hundred times the bytes that one core does; the pass that recomputes needs no more than that.
   DeviceTraits traits() const noexcept override {
-    return {.fused_chains = true,
+    // cuDNN's tensor cores want their images so, and others are converted for them. Float32 is multiplied there as TF32 only.
+    constexpr DTypeSet kHalf{DType::float16, DType::bfloat16};
+    constexpr DTypeSet kWithSingle{DType::float16, DType::bfloat16, DType::float32};
+    return {.channels_last = settings().cuda_conv_tf32 ? kWithSingle : kHalf,
+            .fused_chains = true,
             .sparse_arrays = true,
             .records_work = true,
             .alignment = 256,
