@@ -46,6 +46,18 @@ def test_kernels_of_resnet_are_counted_and_reported(tmp_path):
     assert "| kernel | µs a step | times |" in check("--report", str(tmp_path)).stdout
 
 
+def test_both_orders_of_convolutions_are_measured_and_reported(tmp_path):
+    done = check("--run", "--here", "--parts", "layouts", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    times = json.loads((tmp_path / "gpu_check.json").read_text())["layouts"]["times"]
+    assert all(by["first"] > 0 and by["last"] > 0 for by in times.values()), times
+    assert {"training step float32", "4 to 6, 3 x 3 / 1, 8 float16, with gradients"} <= times.keys()
+    assert (
+        "| what | channels first, µs | channels last, µs | last / first |"
+        in check("--report", str(tmp_path)).stdout
+    )
+
+
 def test_time_between_kernels():
     sys.path.insert(0, str(TOOL))
     from kernels import STEPS, summary

@@ -111,6 +111,11 @@ def kernels(root: Path, environment: dict[str, str], seconds: float) -> dict:
     return last_line(root, environment, seconds, "kernels.py")
 
 
+def layouts(root: Path, environment: dict[str, str], seconds: float) -> dict:
+    """Convolutions in both orders of their axes, and training steps with channels last and first."""
+    return last_line(root, environment, seconds, "layouts.py", str(seconds))
+
+
 ALL = {
     "smoke": smoke,
     "training": training,
@@ -118,5 +123,14 @@ ALL = {
     "benchmarks": benchmarks,
     "sanitizer": sanitizer,
     "kernels": kernels,
+    "layouts": layouts,
 }
-LONGEST = {"smoke": 60, "cases": 180, "training": 90, "sanitizer": 90, "benchmarks": 200, "kernels": 90}
+LONGEST = {
+    "smoke": 60,
+    "cases": 180,
+    "training": 90,
+    "sanitizer": 90,
+    "benchmarks": 200,
+    "kernels": 90,
+    "layouts": 150,
+}

@@ -17,6 +17,7 @@ def tables(found: dict) -> str:
         torch = by.get("torch")
         ratio = f"{by['loomix'] / torch:.2f}" if torch else ""
         lines.append(f"| {name} | {by['loomix']:,} | {torch or ''} | {ratio} |")
+    lines += orders(found.get("layouts", {}).get("times", {}))
     seen = found.get("kernels", {})
     if "busy" in seen:
         lines += [
@@ -27,6 +28,19 @@ def tables(found: dict) -> str:
         lines += ["", "| kernel | µs a step | times |", "|---|---|---|"]
         lines += [f"| {k['name']} | {k['microseconds a step']:,} | {k['times']:g} |" for k in seen["longest"]]
     return "\n".join(lines)
+
+
+def orders(times: dict) -> list[str]:
+    """What was measured with channels first and last."""
+    both = {
+        k: v for k, v in times.items() if all(isinstance(v.get(o), (int, float)) for o in ("first", "last"))
+    }
+    if not both:
+        return []
+    lines = ["", "| what | channels first, µs | channels last, µs | last / first |", "|---|---|---|---|"]
+    for name, by in both.items():
+        lines.append(f"| {name} | {by['first']:,} | {by['last']:,} | {by['last'] / by['first']:.2f} |")
+    return lines
 
 
 def summary(part: dict) -> str:
