@@ -121,7 +121,7 @@ void Settings::fields(FieldList<Settings>& f) {
     "else they "
     "are errors.");
   f("conv_algo", &Settings::conv_algo,
-    "The algorithm of convolutions on CPU, where it can compute them: sums for each output (direct), "
+    "The algorithm of convolutions, where it can compute them: sums for each output (direct), "
     "products of "
     "matrices (gemm), or by transforms (winograd, fft); by default what is fastest. The attribute "
     "`algorithm` says so "
@@ -145,6 +145,14 @@ void Settings::fields(FieldList<Settings>& f) {
     "are not "
     "chosen.")
       .at_least(0);
+  f("cuda_conv_tune", &Settings::cuda_conv_tune,
+    "How cuDNN's algorithm for a convolution on a GPU is found: 0 by cuDNN's estimates, 1 by timing those "
+    "that fit "
+    "their scratch memory, 2 by timing all, once for each geometry. The answers are kept for later "
+    "processes. The "
+    "attribute `cudnn_tune` says so for one convolution; with LOOMIX_ENFORCE_DETERMINISM nothing is timed.")
+      .at_least(0)
+      .at_most(2);
   f("explain", &Settings::explain,
     "Comma-separated topics to explain on the standard error: dispatch (why a kernel was chosen), fuse "
     "(which operators of each bound graph became one, and why others did not), plan (the "
@@ -272,6 +280,7 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"MXNET_CUSTOM_OP_NUM_THREADS", "custom_op_threads"},
     {"MXNET_ENFORCE_DETERMINISM", "enforce_determinism"},
     {"MXNET_MKLDNN_ENABLED", "dnnl"},
+    {"MXNET_CUDNN_AUTOTUNE_DEFAULT", "cuda_conv_tune"},
     {"MXNET_ELIMINATE_COMMON_EXPR", "eliminate_common_expr"},
     {"MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN", "bulk_size"},
     {"MXNET_EXEC_BULK_EXEC_INFERENCE", "bulk_inference"},

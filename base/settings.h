@@ -89,6 +89,7 @@ struct Settings {
   bool cuda_dot_tf32 = false;
   bool cuda_conv_tf32 = true;
   int cuda_conv_workspace_mb = 1024;
+  int cuda_conv_tune = 1;
 
   static void fields(FieldList<Settings>& f);
 };

@@ -44,9 +44,12 @@ bool is_taken(ConvolutionParams p, ConvPass pass, const KernelSpec& spec) {
                        : pass == ConvPass::forward ? spec.in[0]
                                                    : spec.in[1])
                           .shape;
+  CudnnOptions options = cudnn_options(p);
+  if (p.cudnn_off || options.only == ConvAlgorithm::direct) return false;
+  options.measure = false;
   p.layout = Layout::NHWC;
   const ConvGeometry geometry(p, {data[0], data[2], data[3], data[1]});
-  return cuda::plan_convolution(geometry, pass, spec.out[0].dtype, cuda::conv_options()) != nullptr;
+  return cuda::plan_convolution(geometry, pass, spec.out[0].dtype, options) != nullptr;
 }
 
 // Of a convolution or a gradient of it, whose inputs are these. A library whose multiplications want channels last converts all that

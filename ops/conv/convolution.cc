@@ -49,13 +49,13 @@ std::optional<ConvAlgorithm> asked_for(const ConvolutionParams& p) {
   return p.algorithm ? p.algorithm : algorithm_of_setting();
 }
 
-void check_followed(const ConvolutionParams& p, const KernelArgs& args) {
+void check_followed(const ConvolutionParams& p, std::span<const TensorView> in) {
   if (!p.algorithm || p.algorithm == ConvAlgorithm::direct) return;
-  if (args.in[0].size() == 0 || args.in[1].size() == 0) return;
+  if (in[0].size() == 0 || in[1].size() == 0) return;
   detail::throw_error<NotImplementedError>(
-      "[Convolution] the algorithm that is asked for cannot compute this one of {} {} on this processor; "
+      "[Convolution] the algorithm that is asked for cannot compute this one of {} {} on this device; "
       "LOOMIX_EXPLAIN=dispatch says why. Expected another `algorithm`, or none.",
-      name_of(args.in[0].dtype), args.in[0].shape.to_string());
+      name_of(in[0].dtype), in[0].shape.to_string());
 }
 
 Support may_run(ConvAlgorithm algorithm, const ConvolutionParams& p) {

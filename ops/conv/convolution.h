@@ -12,7 +12,7 @@ namespace loomix::ops {
 
 class BilinearShapes;
 
-enum class CudnnTune { off, limited_workspace, fastest };
+enum class CudnnTune { off, limited_workspace, fastest };  // MXNet's 0, 1 and 2
 enum class ConvAlgorithm { fft, winograd, direct, gemm };  // in the order of their kernels
 inline constexpr std::pair<std::string_view, ConvAlgorithm> kConvAlgorithms[] = {
     {"direct", ConvAlgorithm::direct},
@@ -50,22 +50,25 @@ struct ConvolutionParams {
     f("num_group", &P::num_group, "Groups of channels that do not mix.")
         .type("int (non-negative)")
         .at_least(1);
-    f("workspace", &P::workspace, "Megabytes of memory that the algorithm `fft` may take.")
+    f("workspace", &P::workspace,
+      "Megabytes of memory that the algorithm `fft`, and on a GPU those of cuDNN, may take.")
         .type("long (non-negative)")
         .at_least(0);
     f("no_bias", &P::no_bias, "Leaves the bias out.");
-    f("cudnn_tune", &P::cudnn_tune, "How cuDNN chooses its algorithm.")
+    f("cudnn_tune", &P::cudnn_tune,
+      "How cuDNN's algorithm is found on a GPU: by its estimates, or by timing those that fit `workspace`, "
+      "or all, once "
+      "for each geometry; by default as LOOMIX_CUDA_CONV_TUNE says.")
         .options({{"fastest", CudnnTune::fastest},
                   {"limited_workspace", CudnnTune::limited_workspace},
                   {"off", CudnnTune::off}});
-    f("cudnn_off", &P::cudnn_off, "Has no effect on CPU.");
+    f("cudnn_off", &P::cudnn_off, "Runs by plain sums on a GPU, without cuDNN.");
     f("layout", &P::layout, "Order of the axes: NCW, NCHW or NCDHW by default.").options(layouts);
   }
   template <class P>
   static void list_algorithm(FieldList<P>& f) {
     f("algorithm", &P::algorithm,
-      "How it is computed on CPU: a sum for each output, products of matrices, or by transforms; what is "
-      "fastest by "
+      "How it is computed: a sum for each output, products of matrices, or by transforms; what is fastest by "
       "default. One that cannot compute this convolution is an error.")
         .options(std::span(kConvAlgorithms));
   }
@@ -94,7 +97,7 @@ inline bool is_asked_for(ConvAlgorithm algorithm, const ConvolutionParams& p) {
   return asked_for(p) == algorithm;
 }
 // Throws where an algorithm is asked for by the attribute that none of its kernels follows: plain loops come last.
-void check_followed(const ConvolutionParams& p, const KernelArgs& args);
+void check_followed(const ConvolutionParams& p, std::span<const TensorView> in);
 // Whether kernels of this algorithm may run. Where one is asked for by the setting, those after it compute what it cannot.
 Support may_run(ConvAlgorithm algorithm, const ConvolutionParams& p);
 

@@ -31,8 +31,9 @@ template <class P, ConvPass pass>
 class ConvCuda final : public KernelState {
  public:
   ConvCuda(const P& p, const KernelSpec& spec) : geometry_(geometry(p, spec.in, spec.out)) {
-    if (spec.in[0].size() > 0 && spec.in[1].size() > 0 && spec.out[0].size() > 0)
-      plan_ = plan_convolution(geometry_, pass, spec.out[0].dtype, conv_options());
+    if (spec.in[0].size() == 0 || spec.in[1].size() == 0 || spec.out[0].size() == 0) return;
+    if constexpr (std::is_same_v<P, UpSamplingParams>) find_plan(ConvolutionParams{}, spec);
+    else find_plan(p, spec);
     if (plan_) scratch_bytes = plan_->workspace_bytes;
   }
 
@@ -62,6 +63,17 @@ class ConvCuda final : public KernelState {
                   AddBias<T>{Divider(inner), Divider(channels), bias.as<T>(), out.mutable_as<T>()});
     });
   }
+  void find_plan(const ConvolutionParams& p, const KernelSpec& spec) {
+    CudnnOptions options = cudnn_options(p);
+    if (p.cudnn_off || options.only == ConvAlgorithm::direct) return;
+    plan_ = plan_convolution(geometry_, pass, spec.out[0].dtype, options);
+    if (plan_) return;
+    check_followed(p, spec.in);
+    if (!options.only) return;
+    options.only.reset();
+    plan_ = plan_convolution(geometry_, pass, spec.out[0].dtype, options);
+  }
+
   const ConvGeometry geometry_;
   std::unique_ptr<ConvPlan> plan_;
 };

@@ -18,7 +18,7 @@ using Reference = void(const ConvGeometry&, const ConvOperands&, const KernelArg
 
 template <class P, ConvPass pass, Reference run>
 void plain(const P& p, const KernelArgs& args) {
-  check_followed(p, args);
+  check_followed(p, args.in);
   run(geometry_of(p, pass, args.in, args.out), operands_of(p, pass, args.in), args);
 }
 

@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "base/settings.h"
-#include "ops/conv/convolution.h"
+#include "ops/conv/cudnn_options.h"
 
 // Convolutions by cuDNN (dnn_cudnn.cc), or by the stand-in.
 namespace loomix::cuda {
@@ -22,18 +21,9 @@ class ConvPlan {
   size_t workspace_bytes = 0;
 };
 
-struct ConvOptions {
-  bool tf32 = true;            // whether factors of type float32 may lose mantissa bits (10 are left)
-  size_t workspace_bytes = 0;  // the most that may be used
-};
-
-// As settings say.
-inline ConvOptions conv_options() {
-  return {settings().cuda_conv_tf32, static_cast<size_t>(settings().cuda_conv_workspace_mb) << 20};
-}
-
-// Null where the library takes no such convolution. Algorithms are those whose results do not depend on timing.
+// Null where the library takes no such convolution, or none by the algorithm that is asked for. Algorithms are those whose
+// results do not depend on timing. May take some tenths of a second where they are timed.
 std::unique_ptr<ConvPlan> plan_convolution(const ops::ConvGeometry& geometry, ops::ConvPass pass, DType dtype,
-                                           const ConvOptions& options);
+                                           const ops::CudnnOptions& options);
 
 }  // namespace loomix::cuda

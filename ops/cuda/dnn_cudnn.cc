@@ -4,19 +4,24 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "ndarray/tuned_choices.h"
 #include "ops/cuda/dnn.h"
 #include "ops/cuda/handles.h"
 
 namespace loomix::cuda {
 namespace {
 
+using ops::ConvAlgorithm;
 using ops::ConvGeometry;
 using ops::ConvPass;
+using ops::CudnnOptions;
 
 void check(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) [[likely]]
@@ -93,6 +98,42 @@ bool describe(const TensorDescriptor& to, const Axes& axes, DType dtype, bool ch
          CUDNN_STATUS_SUCCESS;
 }
 
+// What was timed, for later processes, too.
+TunedChoices& measured() {
+  static auto& choices = *new TunedChoices(TunedChoices::file_in_cache("cudnn.json"),
+                                           fmt::format("cuDNN {}", cudnnGetVersion()));
+  return choices;
+}
+
+ConvAlgorithm kind_of(cudnnConvolutionFwdAlgo_t algorithm) {
+  switch (algorithm) {
+    case CUDNN_CONVOLUTION_FWD_ALGO_DIRECT: return ConvAlgorithm::direct;
+    case CUDNN_CONVOLUTION_FWD_ALGO_FFT:
+    case CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING: return ConvAlgorithm::fft;
+    case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD:
+    case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED: return ConvAlgorithm::winograd;
+    default: return ConvAlgorithm::gemm;
+  }
+}
+ConvAlgorithm kind_of(cudnnConvolutionBwdDataAlgo_t algorithm) {
+  switch (algorithm) {
+    case CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT:
+    case CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING: return ConvAlgorithm::fft;
+    case CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD:
+    case CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED: return ConvAlgorithm::winograd;
+    default: return ConvAlgorithm::gemm;
+  }
+}
+ConvAlgorithm kind_of(cudnnConvolutionBwdFilterAlgo_t algorithm) {
+  switch (algorithm) {
+    case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT:
+    case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING: return ConvAlgorithm::fft;
+    case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD:
+    case CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED: return ConvAlgorithm::winograd;
+    default: return ConvAlgorithm::gemm;
+  }
+}
+
 // What the three passes have in common but for their names.
 template <ConvPass pass>
 struct Pass;
@@ -102,9 +143,9 @@ struct Pass<ConvPass::forward> {
   using Result = cudnnConvolutionFwdAlgoPerf_t;
   static constexpr int kAlgorithms = CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
   template <class D>
-  static cudnnStatus_t choose(cudnnHandle_t handle, const D& d, int* count, Result* results) {
-    return cudnnGetConvolutionForwardAlgorithm_v7(handle, d.data, d.weight, d.conv, d.out, kAlgorithms, count,
-                                                  results);
+  static cudnnStatus_t list(cudnnHandle_t handle, const D& d, bool measure, int* count, Result* results) {
+    const auto make = measure ? cudnnFindConvolutionForwardAlgorithm : cudnnGetConvolutionForwardAlgorithm_v7;
+    return make(handle, d.data, d.weight, d.conv, d.out, kAlgorithms, count, results);
   }
   template <class D>
   static cudnnStatus_t need(cudnnHandle_t handle, const D& d, const Result& result, size_t* bytes) {
@@ -126,9 +167,10 @@ struct Pass<ConvPass::data> {
   using Result = cudnnConvolutionBwdDataAlgoPerf_t;
   static constexpr int kAlgorithms = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
   template <class D>
-  static cudnnStatus_t choose(cudnnHandle_t handle, const D& d, int* count, Result* results) {
-    return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, d.weight, d.out, d.conv, d.data, kAlgorithms,
-                                                       count, results);
+  static cudnnStatus_t list(cudnnHandle_t handle, const D& d, bool measure, int* count, Result* results) {
+    const auto make =
+        measure ? cudnnFindConvolutionBackwardDataAlgorithm : cudnnGetConvolutionBackwardDataAlgorithm_v7;
+    return make(handle, d.weight, d.out, d.conv, d.data, kAlgorithms, count, results);
   }
   template <class D>
   static cudnnStatus_t need(cudnnHandle_t handle, const D& d, const Result& result, size_t* bytes) {
@@ -150,9 +192,10 @@ struct Pass<ConvPass::weight> {
   using Result = cudnnConvolutionBwdFilterAlgoPerf_t;
   static constexpr int kAlgorithms = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
   template <class D>
-  static cudnnStatus_t choose(cudnnHandle_t handle, const D& d, int* count, Result* results) {
-    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, d.data, d.out, d.conv, d.weight, kAlgorithms,
-                                                         count, results);
+  static cudnnStatus_t list(cudnnHandle_t handle, const D& d, bool measure, int* count, Result* results) {
+    const auto make =
+        measure ? cudnnFindConvolutionBackwardFilterAlgorithm : cudnnGetConvolutionBackwardFilterAlgorithm_v7;
+    return make(handle, d.data, d.out, d.conv, d.weight, kAlgorithms, count, results);
   }
   template <class D>
   static cudnnStatus_t need(cudnnHandle_t handle, const D& d, const Result& result, size_t* bytes) {
@@ -202,28 +245,18 @@ class Plan final : public ConvPlan {
            cudnnSetConvolutionMathType(conv, wide_ ? CUDNN_DEFAULT_MATH : math) == CUDNN_STATUS_SUCCESS;
   }
 
-  // Takes the first algorithm of cuDNN's list, which is sorted by expected time, that fits.
-  bool choose(const ConvOptions& options, bool may_lose_bits) {
+  // Takes the first algorithm that fits: of those that were timed, here or by an earlier process, or else of cuDNN's estimates.
+  bool choose(const CudnnOptions& options, bool may_lose_bits, const std::string& question) {
     bool found = false;
     handles<DnnHandle>().with(nullptr, [&](const DnnHandle& dnn) {
-      std::array<typename Pass<pass>::Result, Pass<pass>::kAlgorithms> results{};
-      int count = 0;
-      if (Pass<pass>::choose(dnn.handle, *this, &count, results.data()) != CUDNN_STATUS_SUCCESS) return;
-      for (int i = 0; i < count && !found; ++i) {
-        const auto& result = results[static_cast<size_t>(i)];
-        if (result.status != CUDNN_STATUS_SUCCESS || result.determinism != CUDNN_DETERMINISTIC) continue;
-        if (!may_lose_bits && result.mathType != CUDNN_FMA_MATH && result.mathType != CUDNN_DEFAULT_MATH)
-          continue;
-        const auto math = may_lose_bits ? result.mathType : wide_ ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
-        size_t bytes = 0;
-        if (cudnnSetConvolutionMathType(conv, math) != CUDNN_STATUS_SUCCESS ||
-            Pass<pass>::need(dnn.handle, *this, result, &bytes) != CUDNN_STATUS_SUCCESS ||
-            bytes > options.workspace_bytes)
-          continue;
-        result_ = result;
-        workspace_bytes = bytes;
-        found = true;
+      if (options.measure) {
+        Result kept = parsed(measured().find(question));
+        found = take(dnn.handle, kept, options, may_lose_bits);
+        if (!found && (found = take_first(dnn.handle, true, options, may_lose_bits)))
+          measured().add(question, fmt::format("{} {}", static_cast<int>(result_.algo),
+                                               static_cast<int>(result_.mathType)));
       }
+      if (!found) found = take_first(dnn.handle, false, options, may_lose_bits);
     });
     return found;
   }
@@ -245,24 +278,82 @@ class Plan final : public ConvPlan {
   ConvDescriptor conv;
 
  private:
+  using Result = typename Pass<pass>::Result;
+
+  // Fails to be taken where there is none.
+  static Result parsed(const std::optional<std::string>& answer) {
+    Result result{};
+    result.status = CUDNN_STATUS_NOT_SUPPORTED;
+    int algorithm = 0, math = 0;
+    if (!answer || std::sscanf(answer->c_str(), "%d %d", &algorithm, &math) != 2) return result;
+    if (algorithm < 0 || algorithm >= Pass<pass>::kAlgorithms || math < 0 || math > CUDNN_FMA_MATH)
+      return result;
+    result.algo = static_cast<decltype(result.algo)>(algorithm);
+    result.mathType = static_cast<cudnnMathType_t>(math);
+    result.determinism = CUDNN_DETERMINISTIC;
+    result.status = CUDNN_STATUS_SUCCESS;
+    return result;
+  }
+
+  bool take_first(cudnnHandle_t handle, bool measure, const CudnnOptions& options, bool may_lose_bits) {
+    std::array<Result, Pass<pass>::kAlgorithms> results{};
+    int count = 0;  // they are sorted by their times
+    if (Pass<pass>::list(handle, *this, measure, &count, results.data()) != CUDNN_STATUS_SUCCESS)
+      return false;
+    return std::any_of(results.begin(), results.begin() + count,
+                       [&](Result& result) { return take(handle, result, options, may_lose_bits); });
+  }
+
+  bool take(cudnnHandle_t handle, Result& result, const CudnnOptions& options, bool may_lose_bits) {
+    if (result.status != CUDNN_STATUS_SUCCESS || result.determinism != CUDNN_DETERMINISTIC) return false;
+    if (!may_lose_bits && result.mathType != CUDNN_FMA_MATH && result.mathType != CUDNN_DEFAULT_MATH)
+      return false;
+    if (options.only && kind_of(result.algo) != *options.only) return false;
+    if (!may_lose_bits) result.mathType = wide_ ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+    size_t bytes = 0;
+    if (cudnnSetConvolutionMathType(conv, result.mathType) != CUDNN_STATUS_SUCCESS ||
+        Pass<pass>::need(handle, *this, result, &bytes) != CUDNN_STATUS_SUCCESS ||
+        bytes > options.workspace_bytes)
+      return false;
+    result_ = result;
+    workspace_bytes = bytes;
+    return true;
+  }
+
   bool wide_ = false;
-  typename Pass<pass>::Result result_{};
+  Result result_{};
 };
 
+// All that the times depend on.
+std::string question(const ConvGeometry& g, ConvPass pass, DType dtype, const CudnnOptions& options) {
+  int device = 0;
+  cudaDeviceProp properties{};
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    cudaGetLastError();
+  const auto numbers = [](const int64_t(&n)[3]) { return fmt::format("{}x{}x{}", n[0], n[1], n[2]); };
+  return fmt::format(
+      "{}: pass {} {}{}{}, {} x {} x {} to {}, {} to {}, kernel {} stride {} dilate {} pad {}, {} bytes, "
+      "only {}",
+      properties.name, static_cast<int>(pass), name_of(dtype), options.tf32 ? " tf32" : "",
+      g.channels_last ? " channels last" : "", g.batch, g.groups, g.channels, g.filters, numbers(g.in),
+      numbers(g.out), numbers(g.kernel), numbers(g.stride), numbers(g.dilate), numbers(g.pad),
+      options.workspace_bytes, options.only ? static_cast<int>(*options.only) : -1);
+}
+
 template <ConvPass pass>
-std::unique_ptr<ConvPlan> plan(const ConvGeometry& g, DType dtype, const ConvOptions& options) {
+std::unique_ptr<ConvPlan> plan(const ConvGeometry& g, DType dtype, const CudnnOptions& options) {
   auto made = std::make_unique<Plan<pass>>();
   if (!made->describe_all(g, dtype, options.tf32)) return nullptr;
   const bool may_lose_bits =
       dtype == DType::float16 || dtype == DType::bfloat16 || (dtype == DType::float32 && options.tf32);
-  if (!made->choose(options, may_lose_bits)) return nullptr;
+  if (!made->choose(options, may_lose_bits, question(g, pass, dtype, options))) return nullptr;
   return made;
 }
 
 }  // namespace
 
 std::unique_ptr<ConvPlan> plan_convolution(const ConvGeometry& geometry, ConvPass pass, DType dtype,
-                                           const ConvOptions& options) {
+                                           const CudnnOptions& options) {
   switch (pass) {
     case ConvPass::forward: return plan<ConvPass::forward>(geometry, dtype, options);
     case ConvPass::data: return plan<ConvPass::data>(geometry, dtype, options);

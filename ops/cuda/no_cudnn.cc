@@ -4,7 +4,7 @@
 namespace loomix::cuda {
 
 std::unique_ptr<ConvPlan> plan_convolution(const ops::ConvGeometry&, ops::ConvPass, DType,
-                                           const ConvOptions&) {
+                                           const ops::CudnnOptions&) {
   return nullptr;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/executor/from_settings.h"
 
+#include <fstream>
 #include <string>
 #include <utility>
 
+#include "base/cpu_level.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/omp_threads.h"
+#include "ops/blocked/blocked.h"
 #include "symbol/tuning/tuner.h"
 
 namespace loomix {
@@ -19,10 +22,26 @@ const ops::DispatchListener* dispatch_listener() {
   return &listener;
 }
 
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
+
+TunedChoices& choices_of_host() {
+  static auto& choices = *new TunedChoices(  // outlives all threads that compile
+      TunedChoices::file_in_cache("tuned.json"),
+      fmt::format("Loomix {}, {}, {}, instructions {}", LOOMIX_VERSION, ops::convolution_library(),
+                  processor(), name_of(cpu_level())));
+  return choices;
+}
+
 // None if there is nothing to go by.
 const Tuner* tuner() {
   if (settings().enforce_determinism) return nullptr;
-  TunedChoices& choices = TunedChoices::of_process();
+  TunedChoices& choices = choices_of_host();
   if (!settings().tune && choices.empty()) return nullptr;
   static const auto& made = *new Tuner(choices, settings().tune);  // outlives all threads that compile
   return &made;

@@ -7,7 +7,7 @@
 
 #include "ops/kernel_choice.h"
 #include "symbol/executor/runtime.h"
-#include "symbol/tuning/tuned_choices.h"
+#include "ndarray/tuned_choices.h"
 
 namespace loomix {
 

@@ -44,13 +44,23 @@ class LoopPlan final : public ConvPlan {
   const DType dtype_;
 };
 
+// As cuDNN has them.
+bool may_follow(ConvAlgorithm algorithm, const ConvGeometry& g) {
+  if (algorithm == ConvAlgorithm::gemm) return true;
+  for (int i = 0; i < 3; ++i) {
+    if (g.stride[i] != 1 || g.dilate[i] != 1) return false;
+  }
+  return algorithm == ConvAlgorithm::fft || (g.kernel[1] == 3 && g.kernel[2] == 3);
+}
+
 }  // namespace
 
 std::unique_ptr<ConvPlan> plan_convolution(const ConvGeometry& g, ConvPass pass, DType dtype,
-                                           const ConvOptions&) {
+                                           const CudnnOptions& options) {
   for (int i = 0; i < 3; ++i) {
     if ((g.in[i] + 2 * g.pad[i] - g.reach(i)) / g.stride[i] + 1 != g.out[i]) return nullptr;
   }
+  if (options.only && !may_follow(*options.only, g)) return nullptr;
   return std::make_unique<LoopPlan>(g, pass, dtype);
 }
 

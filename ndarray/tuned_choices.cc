@@ -1,38 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbol/tuning/tuned_choices.h"
+#include "ndarray/tuned_choices.h"
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/cpu_level.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "ndarray/byte_source.h"
-#include "ops/blocked/blocked.h"
 
 namespace loomix {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-std::string processor() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown processor";
-}
-
 }  // namespace
 
-TunedChoices& TunedChoices::of_process() {
-  static auto& choices = *new TunedChoices(  // outlives all threads that compile
-      cache_folder().empty() ? fs::path() : fs::path(cache_folder()) / "tuned.json",
-      fmt::format("Loomix {}, {}, {}, instructions {}", LOOMIX_VERSION, ops::convolution_library(),
-                  processor(), name_of(cpu_level())));
-  return choices;
+fs::path TunedChoices::file_in_cache(const char* name) {
+  const std::string folder = cache_folder();
+  return folder.empty() ? fs::path() : fs::path(folder) / name;
 }
 
 TunedChoices::TunedChoices(fs::path file, std::string made_by)

@@ -20,8 +20,8 @@ class TunedChoices {
 
   // Reads the file, if there is one. `made_by` names processor and versions.
   TunedChoices(std::filesystem::path file, std::string made_by);
-  // The process's: tuned.json in the folder that LOOMIX_CACHE_DIR names.
-  static TunedChoices& of_process();
+  // `name` in the folder that LOOMIX_CACHE_DIR names; empty where there is none.
+  static std::filesystem::path file_in_cache(const char* name);
 
   bool empty() const;
   std::optional<std::string> find(const std::string& question) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbol/tuning/tuned_choices.h"
+#include "ndarray/tuned_choices.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
