@@ -36,7 +36,7 @@ struct BatchNormParams : BatchNormFields {
   static void fields(FieldList<P>& f) {
     BatchNormFields::fields(f);
     f("axis", &P::axis, "The axis of the channels.");
-    f("cudnn_off", &P::cudnn_off, "Has no effect on CPU.");
+    f("cudnn_off", &P::cudnn_off, "Has no effect.");
     f("min_calib_range", &P::min_calib_range, "For quantised networks; has no effect here.");
     f("max_calib_range", &P::max_calib_range, "For quantised networks; has no effect here.");
   }

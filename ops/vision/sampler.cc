@@ -116,7 +116,7 @@ void SpatialTransformerParams::fields(FieldList<SpatialTransformerParams>& f) {
   f("sampler_type", &Transformer::sampler_type, "How elements are read between others.")
       .options({{"bilinear", BilinearOnly::bilinear}})
       .required("bilinear");
-  f("cudnn_off", &Transformer::cudnn_off, "Has no effect on CPU.");
+  f("cudnn_off", &Transformer::cudnn_off, "Has no effect.");
 }
 
 void register_sampler(OpTable& table) {

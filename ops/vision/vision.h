@@ -100,7 +100,7 @@ constexpr A grid_element(A coordinate, int64_t size) {
 struct BilinearSamplerParams {
   std::optional<bool> cudnn_off;
   static void fields(FieldList<BilinearSamplerParams>& f) {
-    f("cudnn_off", &BilinearSamplerParams::cudnn_off, "Has no effect on CPU.");
+    f("cudnn_off", &BilinearSamplerParams::cudnn_off, "Has no effect.");
   }
 };
 

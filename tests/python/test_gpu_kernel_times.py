@@ -83,6 +83,25 @@ def some_operators():
     return profile(work)
 
 
+def convolutions():
+    """With cuDNN and by plain sums."""
+    cupti()
+    data, weight = mx.nd.ones((2, 3, 9, 9), ctx=GPU), mx.nd.ones((4, 3, 3, 3), ctx=GPU)
+
+    def convolve(**attributes):
+        seen = profile(
+            lambda: mx.nd.Convolution(data, weight, kernel=(3, 3), num_filter=4, no_bias=True, **attributes)
+        )
+        return [e["name"] for e in seen["events"] if e["cat"] == "kernel"]
+
+    return [
+        convolve(),
+        convolve(cudnn_off=True),
+        convolve(algorithm="direct"),
+        convolve(algorithm="winograd"),
+    ]
+
+
 def copies():
     cupti()
     data = mx.nd.array(np.ones((300, 300)))
@@ -392,6 +411,12 @@ def test_where_it_is_missing_only_a_log_for_all_says_so():
     assert [e["name"] for e in of(found, "device")] == ["sin"] and "CUPTI" not in log
     found, log = run(is_missing, LOOMIX_LOG_LEVEL="info")
     assert "nvidia-cuda-cupti is a package that has it" in log
+
+
+def test_plain_sums_are_taken_where_cudnn_is_off():
+    found, _ = run(convolutions)
+    by_plain_sums = [any("forward_kernel" in name for name in kernels) for kernels in found]
+    assert by_plain_sums == [False, True, True, False]
 
 
 def test_a_program_may_end_while_it_is_profiled():

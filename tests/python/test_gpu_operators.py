@@ -47,6 +47,28 @@ def test_parts_are_read_and_written():
     np.testing.assert_array_equal(got.asnumpy(), want)
 
 
+@pytest.mark.parametrize("algorithm", ["direct", "gemm", "winograd", "fft"])
+def test_convolutions_run_by_the_algorithm_that_is_asked_for(algorithm):
+    random = np.random.RandomState(1)
+    data, weight = random.randn(2, 4, 9, 9), random.randn(6, 2, 3, 3)
+    attributes = {"kernel": (3, 3), "num_filter": 6, "num_group": 2, "pad": (1, 1), "no_bias": True}
+    want = mx.nd.Convolution(mx.nd.array(data), mx.nd.array(weight), **attributes).asnumpy()
+    got = mx.nd.Convolution(array(data), array(weight), algorithm=algorithm, **attributes).asnumpy()
+    np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3)
+
+
+def test_an_algorithm_that_cannot_compute_a_convolution_is_an_error():
+    with pytest.raises(mx.MXNetError, match="the algorithm that is asked for cannot compute this one"):
+        mx.nd.Convolution(
+            array(np.ones((1, 1, 9, 9))),
+            array(np.ones((1, 1, 7, 7))),
+            kernel=(7, 7),
+            num_filter=1,
+            no_bias=True,
+            algorithm="winograd",
+        ).wait_to_read()
+
+
 def test_devices_are_not_mixed():
     with pytest.raises(mx.MXNetError, match=r"'lhs' is on gpu\(0\) and 'rhs' on cpu\(0\)"):
         array([1]) + mx.nd.ones((1,), ctx=mx.cpu())
