@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,25 @@
 
 namespace loomix::engine {
 
+// Is told where the parts of work begin and end while it is recorded.
+class WorkParts {
+ public:
+  virtual ~WorkParts() = default;
+  virtual void begin() = 0;
+  virtual void end() = 0;
+};
+// Puts work on a queue.
+using IssueParts = std::function<void(WorkParts&)>;
+
 // What was put on a queue once, ready to be put there again as one piece.
 class RecordedWork : public RefCounted {
  public:
   virtual void launch() = 0;  // on the queue that recorded it, by the worker that issues to it
   // Takes what `issue` puts on the queue in its place, for launches from now on; the same conditions as for record_work(). It is
   // cheaper where the works are the same with other parameters. False if they cannot be recorded: then this must not be launched again.
-  virtual bool renew(const std::function<void()>& issue) = 0;
+  virtual bool renew(const IssueParts& issue) = 0;
+  // The same for these parts alone, in their order, if they may run where they did: other memory, say. False: use renew(), or do not launch.
+  virtual bool renew_parts(std::span<const size_t> parts, const IssueParts& issue) = 0;
 };
 
 // Streams beside a queue's own, for work of which some parts need not wait for others. The one worker that issues to the queue uses
@@ -53,7 +66,8 @@ class DeviceQueue {
   virtual void fill(void* to, unsigned char byte, size_t bytes) = 0;
   // Records what `issue` puts on the queue instead of doing it. Null if the device cannot, or if some of the work cannot be recorded: then
   // nothing was done. Meanwhile `issue` may neither wait, nor allocate, nor record tokens.
-  virtual Ref<RecordedWork> record_work(const std::function<void()>& issue) = 0;
+  virtual Ref<RecordedWork> record_work(const IssueParts& issue) = 0;
+  virtual bool is_recording() const noexcept { return false; }  // by the calling thread
   // So many, within record_work() or not; null where the device has none. The same streams each time.
   virtual std::unique_ptr<Branches> branches(int count) = 0;
   // When the device works on what is put on the queue between begin and end is told to the trace, as work of that name. The trace has it before

@@ -51,7 +51,7 @@ class Queue final : public NullQueue {
   void fill(void* to, unsigned char byte, size_t bytes) override {
     enqueue([=] { std::memset(to, byte, bytes); });
   }
-  Ref<RecordedWork> record_work(const std::function<void()>&) override { return {}; }
+  Ref<RecordedWork> record_work(const IssueParts&) override { return {}; }
   std::unique_ptr<Branches> branches(int) override { return {}; }
 
   // On the device's thread.

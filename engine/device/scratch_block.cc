@@ -3,9 +3,13 @@
 
 #include <vector>
 
+#include "base/error.h"
+
 namespace loomix::engine {
 
 void* ScratchBlock::take_on(DeviceQueue& queue, size_t bytes) const {
+  // What is recorded would use the block after others have got it.
+  LOOMIX_INTERNAL_CHECK(!queue.is_recording());
   std::vector<TokenRef> pending;
   void* const memory = pool_->allocate(bytes, &queue, pending);
   for (const TokenRef& token : pending) queue.wait_for(*token);

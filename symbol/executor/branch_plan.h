@@ -21,6 +21,7 @@ struct BranchPlace {
   int branch = 0;
   bool is_followed = false;            // steps of other branches wait for it
   std::vector<uint32_t> follows = {};  // steps of other branches for which it waits
+  bool operator==(const BranchPlace&) const = default;
 };
 
 // Steps that share a Var run as if in the order given. At most `most` branches; none if that is not worth it.

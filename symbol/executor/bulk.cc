@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "engine/device/device_runtime.h"
 #include "ops/optimizer/step_factor.h"
@@ -131,7 +132,7 @@ std::vector<BranchPlace> Bulk::plan(const Stretch& stretch, engine::Engine& engi
 }
 
 void Bulk::run(engine::RunContext& context, engine::TaskParts& task, ops::RandomStream random) {
-  const ops::StepFactor factor(factor_.is_none() ? nullptr : factor_.view().as<float>());
+  const ops::StepFactor factor(factor_data());
   const bool together = recorded_->runs >= kRunsBefore && task.may_run_together();
   const bool is_last_before = recorded_->runs == kRunsBefore - 1;
   recorded_->runs += recorded_->runs < kRunsBefore ? 1 : 0;
@@ -173,21 +174,63 @@ void Bulk::run_part(const Prepared& part, engine::RunContext& context, engine::T
   task.end(tags, part.describe);
 }
 
+// Puts these calls of the stretch on the queue.
+void Bulk::issue(const Stretch& stretch, std::span<const size_t> calls, std::span<const BranchPlace> places,
+                 engine::RunContext& context, engine::WorkParts& parts) const {
+  OnBranches branches(places, context);
+  for (const size_t i : calls) {
+    const Prepared& part = parts_[stretch.first + i];
+    branches.before(i);
+    parts.begin();
+    for (const NDArray& array : part.poisoned) poison(array, context);
+    part.call->run(context, {});
+    parts.end();
+    branches.after(i);
+  }
+  branches.join();
+}
+
+// Those that are not what was recorded; all, if calls now wait for other ones, or read another factor.
+std::vector<size_t> Bulk::changed_calls(const Stretch& stretch, std::span<const BranchPlace> places) const {
+  const bool same_places = std::ranges::equal(stretch.places, places) && stretch.factor == factor_data();
+  std::vector<size_t> changed;
+  for (size_t i = 0; i < stretch.end - stretch.first; ++i) {
+    const OpCall& call = *parts_[stretch.first + i].call;
+    const bool same = same_places && i < stretch.calls.size() &&
+                      (stretch.calls[i].get() == &call ||
+                       (stretch.calls[i]->repeats(call) && stretch.calls[i]->attrs() == call.attrs()));
+    if (!same) changed.push_back(i);
+  }
+  return changed;
+}
+
+// On the streams where they were recorded, as libraries have memory for each stream.
+bool Bulk::renew_calls(const Stretch& stretch, std::span<const size_t> calls,
+                       engine::RunContext& context) const {
+  if (calls.empty()) return true;
+  std::vector<BranchPlace> places;
+  for (const BranchPlace& place : stretch.places) places.push_back({.branch = place.branch});
+  return stretch.work->renew_parts(
+      calls, [&](engine::WorkParts& parts) { issue(stretch, calls, places, context, parts); });
+}
+
 bool Bulk::record(Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context) const {
-  const auto issue = [&] {
-    OnBranches branches(places, context);
-    for (size_t i = stretch.first; i < stretch.end; ++i) {
-      branches.before(i - stretch.first);
-      for (const NDArray& array : parts_[i].poisoned) poison(array, context);
-      parts_[i].call->run(context, {});
-      branches.after(i - stretch.first);
-    }
-    branches.join();
-  };
-  if (!stretch.work) stretch.work = context.queue->record_work(issue);
-  else if (!stretch.work->renew(issue)) stretch.work = {};
+  std::vector<size_t> all(stretch.end - stretch.first);
+  std::iota(all.begin(), all.end(), size_t{0});
+  const auto issue_all = [&](engine::WorkParts& parts) { issue(stretch, all, places, context, parts); };
+  const std::vector<size_t> changed = changed_calls(stretch, places);
+  // Where most have changed, as updates at another rate, what is done for each costs more than to do it for all at once.
+  const bool partly =
+      stretch.work && changed.size() <= all.size() / 2 && renew_calls(stretch, changed, context);
+  if (!stretch.work) stretch.work = context.queue->record_work(issue_all);
+  else if (!partly && !stretch.work->renew(issue_all)) stretch.work = {};
   stretch.version = version_;
   stretch.is_refused = !stretch.work;
+  stretch.calls.resize(all.size());
+  for (const size_t i : partly ? changed : all)  // whose memory is in use now
+    stretch.calls[i] = Ref<const OpCall>(parts_[stretch.first + i].call);
+  stretch.places.assign(places.begin(), places.end());
+  stretch.factor = factor_data();
   return !stretch.is_refused;
 }
 

@@ -51,7 +51,10 @@ class Bulk final : public RefCounted {
     bool same;
     bool is_refused = false;  // the device cannot record it
     Ref<engine::RecordedWork> work = {};
-    uint64_t version = 0;  // of the calls that were recorded
+    uint64_t version = 0;                       // of the calls that were recorded
+    std::vector<Ref<const OpCall>> calls = {};  // these, or others that do the same
+    std::vector<BranchPlace> places = {};
+    const void* factor = nullptr;
   };
   class OnBranches;
   // Of the one worker that issues to the device.
@@ -74,6 +77,11 @@ class Bulk final : public RefCounted {
   bool launch(Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context,
               engine::TaskParts& task) const;
   bool record(Stretch& stretch, std::span<const BranchPlace> places, engine::RunContext& context) const;
+  void issue(const Stretch& stretch, std::span<const size_t> calls, std::span<const BranchPlace> places,
+             engine::RunContext& context, engine::WorkParts& parts) const;
+  std::vector<size_t> changed_calls(const Stretch& stretch, std::span<const BranchPlace> places) const;
+  bool renew_calls(const Stretch& stretch, std::span<const size_t> calls, engine::RunContext& context) const;
+  const float* factor_data() const { return factor_.is_none() ? nullptr : factor_.view().as<float>(); }
   std::string describe() const;
 
   std::vector<Prepared> parts_;

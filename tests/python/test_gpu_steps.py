@@ -38,6 +38,11 @@ def counts():
     return Counts(*found)
 
 
+def nodes_set():
+    """Nodes of captured graphs that got other parameters, by themselves."""
+    return ctypes.CDLL(STANDIN).loomix_standin_nodes_set()
+
+
 def counted(step):
     before = counts()
     step()
@@ -212,14 +217,107 @@ def test_an_array_that_is_replaced_is_a_parameter_of_the_same_graph():
         net(inputs[0])
     results = []
     for x in inputs[1:]:  # now and then another one
+        before = nodes_set()
         swapped = counted(lambda: results.append(net(x)))  # noqa: B023
         assert (swapped.graphs, swapped.made, swapped.recordings) == (1, 0, 1)
+        assert 1 <= nodes_set() - before <= 4, "the first layer's"
         for _ in range(3):
             again = counted(lambda: net(x))  # noqa: B023
             assert (again.graphs, again.made, again.recordings) == (1, 0, 0)
     net.hybridize(active=False)
     for got, x in zip(results, inputs[1:]):
         np.testing.assert_allclose(got.asnumpy(), net(x).asnumpy(), rtol=1e-5)
+
+
+@needs_standin
+def test_the_update_of_a_gradient_that_is_replaced_is_recorded_alone():
+    update, host = (mx.optimizer.get_updater(mx.optimizer.AdaGrad(learning_rate=0.1)) for _ in range(2))
+    weights = [mx.nd.ones((n + 1,), ctx=GPU) for n in range(9)]
+    wanted = [w.as_in_context(CPU) for w in weights]
+    grads = [w * 2 for w in weights]
+    for step in range(12):
+        if step > 3:
+            grads[step % 9] = weights[step % 9] * step
+        before = nodes_set()
+        found = counted(lambda: update(list(range(9)), grads, weights))
+        host(list(range(9)), [g.as_in_context(CPU) for g in grads], wanted)
+        assert (found.graphs, found.recordings) == (int(step > 1), int(step == 2 or step > 3))
+        assert nodes_set() - before == int(step > 3)
+    for got, want in zip(weights, wanted):
+        np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-5)
+
+
+class Chain(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x, y):
+        for _ in range(3):
+            x = F.softmax(F.sin(x), axis=0) + F.cumsum(y)
+        return x * 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_replaced_arrays_may_lie_anywhere(dtype):
+    """Kernels have other forms for arrays that do not begin at 16 bytes."""
+    net, want = Chain(), Chain()
+    net.hybridize()
+    memory = mx.nd.random.uniform(shape=(4100,), ctx=GPU).astype(dtype)
+    at = [0, 0, 0, 0, 1, 1, 1, 3, 3, 3, 8, 8, 8, 2, 2, 2, 2]
+    for first in at:
+        for second in (memory[4:4096], memory[first : first + 4092]):  # the second time x and y are one
+            x = memory[first : first + 4092]
+            np.testing.assert_array_equal(net(x, second).asnumpy(), want(x, second).asnumpy())
+
+
+BRANCHES = """
+import ctypes, os
+import loomix as mx
+import numpy as np
+gpu = mx.gpu(0)
+library = ctypes.CDLL(os.environ["LOOMIX_CUDA_LIBRARY"])
+
+class Towers(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x, y):
+        towers = [F.softmax(F.dot(x, x)), F.softmax(F.dot(y, y)), F.softmax(F.dot(x, y)), F.sin(F.dot(y, x))]
+        for _ in range(2):
+            towers = [F.softmax(F.dot(t, y)) for t in towers]
+        return towers[0] * towers[1] + towers[2] * towers[3]
+
+def counts():
+    mx.nd.waitall()
+    found = (ctypes.c_long * 9)()
+    library.loomix_standin_counts(found)
+    return found
+
+net = Towers()
+net.hybridize()
+rng = np.random.RandomState(6)
+arrays = [mx.nd.array(rng.uniform(-1, 1, (24, 24)), ctx=gpu) for _ in range(4)]
+results = []
+x, y = arrays[:2]
+for step in range(40):
+    if step > 8 and step % 4 == 0:
+        x = arrays[step // 4 % 4]  # once it is y
+    results.append(net(x, y))
+found = counts()
+print(found[5], library.loomix_standin_nodes_set())
+np.savez(os.environ["RESULTS"], *[r.asnumpy() for r in results])
+"""
+
+
+@needs_standin
+def test_arrays_of_branches_are_replaced(tmp_path):
+    results = []
+    for streams in ("1", "3"):
+        environment = {**os.environ, "LOOMIX_CAPTURED_STREAMS": streams, "RESULTS": str(tmp_path / streams)}
+        ran = subprocess.run(
+            [sys.executable, "-c", BRANCHES], env=environment, capture_output=True, text=True, timeout=100
+        )
+        assert ran.returncode == 0, ran.stderr[-3000:]
+        beside, nodes = map(int, ran.stdout.split())
+        assert (beside > 0) == (streams == "3")
+        assert nodes > 0
+        results.append(list(np.load(str(tmp_path / streams) + ".npz").values()))
+    for one, several in zip(*results):
+        np.testing.assert_array_equal(one, several)
 
 
 class Clipped(mx.optimizer.Adam):

@@ -262,7 +262,7 @@ void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& kernel) {
 }  // namespace
 
 void put_grid(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> kernel) {
-  const std::type_info& lambda = kernel.target_type();
+  const Launch launch{&kernel.target_type(), blocks, threads};
   const auto run = [=, kernel = std::move(kernel)] {
     try {
       run_grid(blocks, threads, kernel);
@@ -270,7 +270,7 @@ void put_grid(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void
       note_error(rule.what());
     }
   };
-  put_on(stream, run, &lambda);
+  put_on(stream, run, launch);
 }
 
 void fail(const char* what) { throw BrokenRule(what); }

@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -21,16 +20,23 @@
 
 #include <cuda_runtime_api.h>
 
+#include "tests/standin/graphs.h"
 #include "tests/standin/stream.h"
 
 namespace {
 
+using loomix::standin::all_joined;
+using loomix::standin::copy_work;
+using loomix::standin::fill_work;
 using loomix::standin::Kind;
 using loomix::standin::kPinned;
-using loomix::standin::Label;
 using loomix::standin::listener;
 using loomix::standin::place_of;
+using loomix::standin::play_graph;
+using loomix::standin::run;
 using loomix::standin::status;
+using loomix::standin::Work;
+using loomix::standin::Works;
 
 struct Marks {
   std::mutex mutex;
@@ -64,7 +70,6 @@ struct Counts {
   std::atomic<long> beside{0};      // works that were recorded on streams which joined a capture
   std::atomic<long> messages{0};    // copies from one device to another
   std::atomic<long> pinned{0};      // copies from page-locked memory to devices
-  std::atomic<long> made{0};        // graphs that were made ready for launches; not those that were updated
   std::atomic<long> times{0};       // events with times that were recorded
 } counts;
 
@@ -75,29 +80,7 @@ bool is_alive(cudaStream_t stream) {
 
 }  // namespace
 
-// Works that were captured, in their order, each with the numbers of those that it waits for. An update cannot change the kind.
-struct Captured {
-  std::function<void()> work;
-  Label label;
-  std::set<size_t> after;
-};
-using Works = std::vector<Captured>;
-struct CUgraph_st {
-  Works works;
-};
-struct CUgraphExec_st {
-  std::shared_ptr<const Works> works;
-};
-
 namespace {
-
-// For the call of that number.
-void run(const std::function<void()>& work, const Label& label, uint32_t call) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  const loomix::standin::Listener* const hears = listener.load();
-  if (call != 0 && hears != nullptr && label.kind != Kind::call) hears->done(call, label, begin);
-}
 
 // 0 if nobody listens.
 uint32_t number_call() {
@@ -135,22 +118,31 @@ struct CUstream_st {
   std::shared_ptr<Capture> captured = {};  // while what is put here is captured
   std::set<size_t> after = {};             // works that the next one waits for
   bool has_joined = false;                 // another stream's capture
+  std::vector<cudaGraphNode_t> ends = {};  // what was told of `after` last
 
   // Whether it went into what is captured.
-  bool put(std::function<void()> item, const Label& label = {}, uint32_t call = 0) {
+  bool put(Work item, uint32_t call = 0) {
     {
       const std::lock_guard lock(mutex);
       if (captured) {
         const std::lock_guard own(captured->mutex);
         if (std::this_thread::get_id() != captured->capturer) captured->broken = true;
-        captured->works.push_back({std::move(item), label, std::exchange(after, {captured->works.size()})});
+        std::vector<cudaGraphNode_t> before = nodes_before();
+        captured->works.push_back(std::make_shared<CUgraphNode_st>(
+            std::move(item), std::exchange(after, {captured->works.size()}), std::move(before)));
         if (has_joined) ++counts.beside;
         return true;
       }
-      work.push_back([=, item = std::move(item)] { run(item, label, call); });
+      work.push_back([=, item = std::move(item)] { run(item, call); });
     }
     changed.notify_one();
     return false;
+  }
+  // What the next work waits for.
+  std::vector<cudaGraphNode_t> nodes_before() const {
+    std::vector<cudaGraphNode_t> nodes;
+    for (const size_t place : after) nodes.push_back(captured->works[place].get());
+    return nodes;
   }
   void play() {
     std::unique_lock lock(mutex);
@@ -172,43 +164,6 @@ bool is_captured(cudaStream_t stream) {
   if (stream == nullptr) return false;
   const std::lock_guard lock(stream->mutex);
   return stream->captured != nullptr;
-}
-
-// Whether all works of a capture come before the end of the stream that began it.
-bool all_joined(const Works& works, std::set<size_t> ends) {
-  std::vector<bool> found(works.size());
-  while (!ends.empty()) {
-    const size_t last = *ends.rbegin();
-    ends.erase(last);
-    found[last] = true;
-    ends.insert(works[last].after.begin(), works[last].after.end());
-  }
-  return std::ranges::find(found, false) == found.end();
-}
-
-// Does the works in an order that what they wait for allows: any one, or, each second time, what was captured last first.
-void play_graph(const Works& works, uint32_t call) {
-  static std::atomic<unsigned> launches{0};
-  const unsigned seed = ++launches;
-  std::mt19937 random(seed);
-  std::vector<size_t> missing;
-  std::vector<std::vector<size_t>> followers(works.size());
-  std::vector<size_t> ready;
-  for (size_t i = 0; i < works.size(); ++i) {
-    missing.push_back(works[i].after.size());
-    for (const size_t before : works[i].after) followers[before].push_back(i);
-    if (missing[i] == 0) ready.push_back(i);
-  }
-  while (!ready.empty()) {
-    const auto next = seed % 2 == 0 ? std::ranges::max_element(ready)
-                                    : ready.begin() + static_cast<ptrdiff_t>(random() % ready.size());
-    const size_t i = *next;
-    ready.erase(next);
-    run(works[i].work, works[i].label, call);
-    for (const size_t follower : followers[i]) {
-      if (--missing[follower] == 0) ready.push_back(follower);
-    }
-  }
 }
 
 }  // namespace
@@ -237,23 +192,24 @@ namespace {
 void put_mark(cudaStream_t stream, std::function<void()> mark) {
   if (stream == nullptr) return mark();
   if (!is_alive(stream)) return note_error("a stream was used after it was destroyed");
-  stream->put(std::move(mark));
+  stream->put({.run = std::move(mark)});
 }
 
-void put_work(cudaStream_t stream, Label label, std::function<void()> work) {
-  if (stream == nullptr) return work();
+void put_work(cudaStream_t stream, Work work) {
+  if (stream == nullptr) return work.run();
   if (!is_alive(stream)) return note_error("a stream was used after it was destroyed");
-  cudaGetDevice(&label.device);
-  if (!stream->put(std::move(work), label, number_call())) ++counts.works;
+  cudaGetDevice(&work.label.device);
+  if (!stream->put(std::move(work), number_call())) ++counts.works;
 }
 
 }  // namespace
 
 std::atomic<const Listener*> listener{nullptr};
 
-void put_on(cudaStream_t stream, std::function<void()> work, const std::type_info* lambda) {
-  if (lambda == nullptr) lambda = &work.target_type();
-  put_work(stream, {.lambda = lambda}, std::move(work));
+void put_on(cudaStream_t stream, std::function<void()> work, const Launch& launch) {
+  Launch known = launch;
+  if (known.lambda == nullptr) known.lambda = &work.target_type();
+  put_work(stream, {.run = std::move(work), .label = {.lambda = known.lambda}, .launch = known});
 }
 
 void note_error(const char* what) {
@@ -262,6 +218,20 @@ void note_error(const char* what) {
 }
 
 }  // namespace loomix::standin
+
+namespace {
+
+cudaMemcpy3DParms rows_of(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                          size_t height) {
+  cudaMemcpy3DParms copy{};
+  copy.srcPtr = {const_cast<void*>(from), from_pitch, width, height};
+  copy.dstPtr = {to, to_pitch, width, height};
+  copy.extent = {width, height, 1};
+  copy.kind = cudaMemcpyDefault;
+  return copy;
+}
+
+}  // namespace
 
 using loomix::standin::forbidden;
 using loomix::standin::put_mark;
@@ -272,10 +242,10 @@ extern "C" {
 // Graph launches, works outside of graphs, copies from devices to the host, waits, recordings, works recorded beside others, copies between
 // devices, copies from page-locked memory to devices, graphs made ready; since the process began.
 void loomix_standin_counts(long* out) {
-  for (const auto* count :
-       {&counts.graph_launches, &counts.works, &counts.reads, &counts.waits, &counts.recordings,
-        &counts.beside, &counts.messages, &counts.pinned, &counts.made})
+  for (const auto* count : {&counts.graph_launches, &counts.works, &counts.reads, &counts.waits,
+                            &counts.recordings, &counts.beside, &counts.messages, &counts.pinned})
     *out++ = count->load();
+  *out = loomix::standin::graphs_made();
 }
 
 // How many events were recorded whose time can be asked for.
@@ -319,37 +289,25 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   made->ended = true;
   if (made->broken) return cudaErrorStreamCaptureInvalidated;
   if (!all_joined(made->works, ends)) return cudaErrorStreamCaptureUnjoined;
-  *graph = new CUgraph_st{made->works};
+  *graph = loomix::standin::make_graph(made->works);
   return status();
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsigned long long) {
-  ++counts.made;
-  *ready = new CUgraphExec_st{std::make_shared<const Works>(graph->works)};
-  return status();
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  delete graph;
-  return cudaSuccess;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-  delete graph;
-  return cudaSuccess;
-}
-// Has the same works as before, with other parameters. What was launched before keeps those that it had.
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t ready, cudaGraph_t graph,
-                                cudaGraphExecUpdateResultInfo* info) {
-  const auto same_place = [](const Captured& a, const Captured& b) {
-    return a.label.kind == b.label.kind && a.after == b.after;
-  };
-  const bool same = std::ranges::equal(*ready->works, graph->works, same_place);
-  info->result = same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
-  if (!same) return cudaErrorGraphExecUpdateFailure;
-  ready->works = std::make_shared<const Works>(graph->works);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* capturing,
+                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t** ends,
+                                     const cudaGraphEdgeData**, size_t* count) {
+  const std::lock_guard lock(stream->mutex);
+  *capturing = stream->captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  if (!stream->captured) return status();
+  const std::lock_guard own(stream->captured->mutex);
+  stream->ends = stream->nodes_before();
+  *ends = stream->ends.data();
+  *count = stream->ends.size();
   return status();
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   ++counts.graph_launches;
-  put_mark(stream, [works = graph->works, call = number_call()] { play_graph(*works, call); });
+  put_mark(stream,
+           [works = loomix::standin::works_of(graph), call = number_call()] { play_graph(*works, call); });
   return status();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -365,20 +323,21 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return status();
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  put_work(stream, {.kind = Kind::call}, [=] { function(argument); });
+  put_work(stream, {.run = [=] { function(argument); }, .label = {.kind = Kind::call}});
   return status();
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
-  put_work(stream, {.kind = Kind::fill}, [=] { std::memset(memory, value, bytes); });
+  put_work(stream, fill_work({.dst = memory,
+                              .pitch = 0,
+                              .value = static_cast<unsigned>(value),
+                              .elementSize = 1,
+                              .width = bytes,
+                              .height = 1}));
   return status();
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind, cudaStream_t stream) {
-  put_work(stream, {.kind = Kind::copy, .from = place_of(from), .to = place_of(to)}, [=] {
-    for (size_t row = 0; row < height; ++row)
-      std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
-                  width);
-  });
+  put_work(stream, copy_work(rows_of(to, to_pitch, from, from_pitch, width, height)));
   return status();
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
@@ -433,7 +392,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (source == kPinned && place >= 0) ++counts.pinned;
   if (source >= 0 && place < 0) ++counts.reads;
   if (source >= 0 && place >= 0 && source != place) ++counts.messages;
-  put_work(stream, {.kind = Kind::copy, .from = source, .to = place}, [=] { std::memmove(to, from, bytes); });
+  put_work(stream, copy_work(rows_of(to, bytes, from, bytes, bytes, 1)));
   return status();
 }
 

@@ -11,9 +11,15 @@
 
 namespace loomix::standin {
 
-// Runs the work after what was put on the stream before; at once where the stream is null. Profilers know it by the function
-// in which the lambda of that type was written: by default the work.
-void put_on(cudaStream_t stream, std::function<void()> work, const std::type_info* lambda = nullptr);
+// The launch of a kernel. Profilers know it by the function in which the lambda of that type was written: by default the work; a graph
+// knows it by that, too, and by its grid.
+struct Launch {
+  const std::type_info* lambda = nullptr;
+  dim3 blocks = 1, threads = 1;
+};
+
+// Runs the work after what was put on the stream before; at once where the stream is null.
+void put_on(cudaStream_t stream, std::function<void()> work, const Launch& launch = {});
 
 enum class Kind { kernel, fill, copy, call };
 

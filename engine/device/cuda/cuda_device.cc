@@ -31,6 +31,7 @@
 #include "base/settings.h"
 #include "engine/device/cuda/check.h"
 #include "engine/device/cuda/cuda_memory.h"
+#include "engine/device/cuda/graph_parts.h"
 #include "engine/device/cuda/stream_times.h"
 #include "engine/device/device_runtime.h"
 
@@ -38,6 +39,16 @@ namespace loomix::engine {
 namespace {
 
 class CudaQueue;
+
+// A graph as it came from a stream.
+struct CapturedGraph {
+  ~CapturedGraph() {
+    if (graph != nullptr) cudaGraphDestroy(graph);
+  }
+  cudaGraph_t graph = nullptr;
+  GraphParts parts;
+};
+using CapturedRef = std::shared_ptr<CapturedGraph>;
 
 class CudaToken final : public CompletionToken {
  public:
@@ -87,7 +98,7 @@ class CudaQueue final : public DeviceQueue {
       check(cudaStreamWaitEvent(stream_, covering.event, 0), "cudaStreamWaitEvent");
   }
   TokenRef record() override {
-    LOOMIX_INTERNAL_CHECK(recorder_.load(std::memory_order_relaxed) != std::this_thread::get_id());
+    LOOMIX_INTERNAL_CHECK(!is_recording());
     const std::lock_guard lock(mutex_);
     Ref<CudaToken> token = make_ref<CudaToken>(*this, ++issued_);
     pending_.push_back(token);
@@ -100,11 +111,14 @@ class CudaQueue final : public DeviceQueue {
   void fill(void* to, unsigned char byte, size_t bytes) override {
     check(cudaMemsetAsync(to, byte, bytes, entered_), "cudaMemsetAsync");
   }
-  Ref<RecordedWork> record_work(const std::function<void()>& issue) override;
+  Ref<RecordedWork> record_work(const IssueParts& issue) override;
   std::unique_ptr<Branches> branches(int count) override;
   void begin_timing() noexcept override { times_.begin(entered_); }
   void end_timing(Trace& trace, std::string track, const char* name) override;
-  cudaGraph_t capture(const std::function<void()>& issue);  // null if that cannot be done
+  bool is_recording() const noexcept override {
+    return recorder_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+  CapturedRef capture(const IssueParts& issue);  // null if that cannot be done
   // Sees to it that the token of this number will be completed.
   void watch(uint64_t number) {
     const std::lock_guard lock(mutex_);
@@ -270,21 +284,28 @@ class CudaBranches final : public Branches {
 // A graph that was captured from a queue's stream. It is destroyed when its last launch is done.
 class CudaGraph final : public RecordedWork {
  public:
-  CudaGraph(CudaQueue& queue, cudaGraphExec_t graph) noexcept : queue_(queue), graph_(graph) {}
+  CudaGraph(CudaQueue& queue, CapturedRef from, cudaGraphExec_t graph) noexcept
+      : queue_(queue), from_(std::move(from)), latest_(from_), graph_(graph) {}
   ~CudaGraph() override { destroy(graph_); }
   void launch() override {
     check(cudaGraphLaunch(graph_, static_cast<cudaStream_t>(queue_.native())), "cudaGraphLaunch");
   }
-  bool renew(const std::function<void()>& issue) override {
-    const cudaGraph_t graph = queue_.capture(issue);
-    if (graph == nullptr) return false;
+  bool renew(const IssueParts& issue) override {
+    const CapturedRef captured = queue_.capture(issue);
+    if (!captured) return false;
     cudaGraphExecUpdateResultInfo info{};
-    const bool updated = cudaGraphExecUpdate(graph_, graph, &info) == cudaSuccess;
-    if (!updated) cudaGetLastError();  // later calls must not see it
-    const cudaGraphExec_t made = updated ? nullptr : make(graph);
-    cudaGraphDestroy(graph);
-    if (made != nullptr) destroy(std::exchange(graph_, made));
-    return updated || made != nullptr;
+    latest_ = captured;
+    if (cudaGraphExecUpdate(graph_, captured->graph, &info) == cudaSuccess) return true;
+    cudaGetLastError();  // later calls must not see it
+    const cudaGraphExec_t made = make(captured->graph);
+    if (made == nullptr) return false;
+    from_ = captured;
+    destroy(std::exchange(graph_, made));
+    return true;
+  }
+  bool renew_parts(std::span<const size_t> parts, const IssueParts& issue) override {
+    const CapturedRef captured = queue_.capture(issue);
+    return captured && from_->parts.set(graph_, parts, latest_->parts, captured->parts);
   }
 
   // Null if the device refuses.
@@ -302,35 +323,45 @@ class CudaGraph final : public RecordedWork {
   }
 
   CudaQueue& queue_;
+  CapturedRef from_;    // its nodes are the handles of those of `graph_`
+  CapturedRef latest_;  // that all of `graph_` was updated by
   cudaGraphExec_t graph_;
 };
 
-cudaGraph_t CudaQueue::capture(const std::function<void()>& issue) {
+CapturedRef CudaQueue::capture(const IssueParts& issue) {
+  class Parts final : public WorkParts {
+   public:
+    Parts(const CudaQueue& queue, GraphParts& parts) : queue_(queue), parts_(parts) {}
+    void begin() override { parts_.begin(queue_.entered_); }
+    void end() override { parts_.end(queue_.entered_); }
+
+   private:
+    const CudaQueue& queue_;
+    GraphParts& parts_;
+  };
+  auto captured = std::make_shared<CapturedGraph>();
+  Parts parts(*this, captured->parts);
   const std::lock_guard lock(mutex_);
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   recorder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   bool issued = true;
   try {
-    issue();
+    issue(parts);
   } catch (...) {
     issued =
         false;  // whoever asked does the work as usual then, which fails again if capturing was not the reason
   }
   recorder_.store({}, std::memory_order_relaxed);
-  cudaGraph_t graph = nullptr;
-  const cudaError_t status = cudaStreamEndCapture(stream_, &graph);
+  const cudaError_t status = cudaStreamEndCapture(stream_, &captured->graph);
   if (status != cudaSuccess) cudaGetLastError();  // it was the capture's; later calls must not see it
-  if (issued && status == cudaSuccess) return graph;
-  if (graph != nullptr) cudaGraphDestroy(graph);
-  return nullptr;
+  return issued && status == cudaSuccess ? captured : nullptr;
 }
 
-Ref<RecordedWork> CudaQueue::record_work(const std::function<void()>& issue) {
-  const cudaGraph_t graph = capture(issue);
-  if (graph == nullptr) return {};
-  const cudaGraphExec_t ready = CudaGraph::make(graph);
-  cudaGraphDestroy(graph);
-  return ready == nullptr ? Ref<RecordedWork>() : make_ref<CudaGraph>(*this, ready);
+Ref<RecordedWork> CudaQueue::record_work(const IssueParts& issue) {
+  CapturedRef captured = capture(issue);
+  if (!captured) return {};
+  const cudaGraphExec_t ready = CudaGraph::make(captured->graph);
+  return ready == nullptr ? Ref<RecordedWork>() : make_ref<CudaGraph>(*this, std::move(captured), ready);
 }
 
 std::unique_ptr<Branches> CudaQueue::branches(int count) {
