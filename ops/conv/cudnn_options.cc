@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/settings.h"
-
 namespace loomix::ops {
 
-CudnnOptions cudnn_options(const ConvolutionParams& p) {
-  const Settings& given = settings();
+CudnnOptions cudnn_options(const ConvolutionParams& p, const Settings& given) {
   const CudnnTune tune =
       given.enforce_determinism ? CudnnTune::off : p.cudnn_tune.value_or(CudnnTune(given.cuda_conv_tune));
   const int64_t megabytes = std::min<int64_t>(p.workspace, given.cuda_conv_workspace_mb);

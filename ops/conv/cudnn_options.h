@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "base/settings.h"
 #include "ops/conv/convolution.h"
 
 namespace loomix::ops {
@@ -17,6 +18,6 @@ struct CudnnOptions {
 };
 
 // By the attributes `cudnn_tune`, `workspace` and `algorithm`, and by the settings.
-CudnnOptions cudnn_options(const ConvolutionParams& p);
+CudnnOptions cudnn_options(const ConvolutionParams& p, const Settings& given = settings());
 
 }  // namespace loomix::ops

@@ -73,6 +73,7 @@ ELSEWHERE = {
     "CUDA_POOL": (".ci/long", "LOOMIX_CUDA_POOL"),
     "CUDA_DOT_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_DOT_TF32"),
     "CUDA_CONV_TF32": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_CONV_TF32"),
+    "CUDA_CONV_TUNE": ("tests/cpp/ops/cudnn_options_test.cc", "cuda_conv_tune"),
     "CUDA_CONV_WORKSPACE_MB": ("tests/python/test_gpu_operators.py", "LOOMIX_CUDA_CONV_WORKSPACE_MB"),
 }
 ELSEWHERE |= {

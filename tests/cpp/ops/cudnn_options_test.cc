@@ -33,5 +33,19 @@ TEST(CudnnOptions, AttributesDecide) {
   EXPECT_EQ(cudnn_options(p).only, ConvAlgorithm::winograd);
 }
 
+TEST(CudnnOptions, SettingsDecideWhereNoAttributeDoes) {
+  ConvolutionParams p;
+  Settings given;
+  given.cuda_conv_tune = 0;
+  EXPECT_FALSE(cudnn_options(p, given).measure);
+  given.cuda_conv_tune = 2;
+  EXPECT_EQ(cudnn_options(p, given).workspace_bytes, std::numeric_limits<size_t>::max());
+  p.cudnn_tune = CudnnTune::limited_workspace;
+  given.cuda_conv_workspace_mb = 3;
+  EXPECT_EQ(cudnn_options(p, given).workspace_bytes, 3 * kMegabyte);
+  given.enforce_determinism = true;
+  EXPECT_FALSE(cudnn_options(p, given).measure);
+}
+
 }  // namespace
 }  // namespace loomix::ops
