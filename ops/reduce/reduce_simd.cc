@@ -11,8 +11,7 @@ namespace loomix::ops::LOOMIX_ISA_NAMESPACE {
 namespace {
 
 constexpr int kLanes = 8;
-constexpr int kAbreast = 4;     // rows at a time, so that additions need not wait for each other
-constexpr int kAllAbreast = 8;  // rows that are folded into columns at a time
+constexpr int kAbreast = 4;  // rows at a time, so that additions need not wait for each other
 constexpr int64_t kLongColumn = 32;
 constexpr int64_t kLongRow = 512;  // is seen as so many rows, whose results are merged
 
@@ -32,10 +31,10 @@ constexpr bool kFoldsVectors = (std::is_same_v<F, fn::Max> ||
                                 std::is_same_v<F, fn::Min>)&&std::is_same_v<T, float>;
 template <class F, class T>
 constexpr bool kSumsVectors = std::is_same_v<F, fn::Sum>&& std::is_same_v<T, float>;
-// How many vectors are merged as they are, before the result goes to the accumulators: to widen each element costs more than
-// to add it. Three roundings of float32 are below what the result's own rounding makes of long sums; extrema are exact.
+// How many vectors of a row are added as they are, before their sum goes to the accumulators: to widen each element costs more
+// than to add it. Three roundings of float32 are below what the result's own rounding makes of long sums.
 template <class F, class T>
-constexpr int kGroup = kFoldsVectors<F, T> || kSumsVectors<F, T> ? 8 : 1;
+constexpr int kGroup = kSumsVectors<F, T> ? 8 : 1;
 
 // Of `count` elements, `apart` from each other.
 template <int count, class T>
@@ -105,14 +104,10 @@ void rows_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t st
     for (; left >= vectors * kLanes; left -= vectors * kLanes, x += apart) {
 #pragma GCC unroll 4
       for (int r = 0; r < abreast; ++r) {
-        if constexpr (kFoldsVectors<F, T>) {
-          fold_extrema<F, vectors>(lanes[r], x + r * step, kLanes);
-        } else {
 #pragma omp simd
-          for (int lane = 0; lane < kLanes; ++lane)
-            lanes[r][lane] = fold<F>(lanes[r][lane],
-                                     static_cast<A>(sum_of<vectors>(x + r * step + lane, kLanes)), from[r]);
-        }
+        for (int lane = 0; lane < kLanes; ++lane)
+          lanes[r][lane] =
+              fold<F>(lanes[r][lane], static_cast<A>(sum_of<vectors>(x + r * step + lane, kLanes)), from[r]);
       }
     }
   };
@@ -161,8 +156,8 @@ void rows(void* totals, const void* data, const void* origins, int64_t count, in
   for (; row < rows; ++row) rows_abreast<F, A, T, 1>(acc + row, x + row * step, origin_of(row), count, 0);
 }
 
-// Folds `abreast` rows; `together`: elements of a column are merged before they are widened.
-template <class F, class A, class T, int abreast, bool together>
+// Folds `abreast` rows; `together`: elements of a column are added before they are widened.
+template <class F, class A, class T, int abreast, bool together = false>
 void columns_abreast(A* acc, const T* x, const A* origin, int64_t count, int64_t step) {
   int64_t first = 0;
   if constexpr (kFoldsVectors<F, T>) {
@@ -188,16 +183,17 @@ void columns(void* totals, const void* data, const void* origin, int64_t count, 
   const A* const from = static_cast<const A*>(origin);
   const T* x = static_cast<const T*>(data);
   if constexpr (kSumsVectors<F, T>) {
+    constexpr int kRows = 8;
     if (rows >= kLongColumn) {
-      for (; rows >= kAllAbreast; rows -= kAllAbreast, x += kAllAbreast * step)
-        columns_abreast<F, A, T, kAllAbreast, true>(acc, x, from, count, step);
+      for (; rows >= kRows; rows -= kRows, x += kRows * step)
+        columns_abreast<F, A, T, kRows, true>(acc, x, from, count, step);
     }
+    for (; rows >= kRows; rows -= kRows, x += kRows * step)
+      columns_abreast<F, A, T, kRows>(acc, x, from, count, step);
   }
-  for (; rows >= kAllAbreast; rows -= kAllAbreast, x += kAllAbreast * step)
-    columns_abreast<F, A, T, kAllAbreast, false>(acc, x, from, count, step);
   for (; rows >= kAbreast; rows -= kAbreast, x += kAbreast * step)
-    columns_abreast<F, A, T, kAbreast, false>(acc, x, from, count, step);
-  for (; rows > 0; --rows, x += step) columns_abreast<F, A, T, 1, false>(acc, x, from, count, step);
+    columns_abreast<F, A, T, kAbreast>(acc, x, from, count, step);
+  for (; rows > 0; --rows, x += step) columns_abreast<F, A, T, 1>(acc, x, from, count, step);
 }
 
 template <class F, class A>
