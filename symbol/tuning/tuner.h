@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "ndarray/tuned_choices.h"
 #include "ops/kernel_choice.h"
 #include "symbol/executor/runtime.h"
-#include "ndarray/tuned_choices.h"
 
 namespace loomix {
 
