@@ -15,7 +15,8 @@ typedef float LooseFloats __attribute__((vector_size(kAtOnce / 2 * sizeof(float)
 // d^-0.75 times own. Roots and sums use different parts of a core: by turns over few places, they take hardly longer than the
 // roots alone.
 template <class Count>
-void finish(float* d, float constant, float factor, const float* own, float* y, float* kept, Count count) {
+void finish(float* d, float constant, float factor, const float* own, float* y, float* kept, Count places) {
+  const int64_t count = places;
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
     d[i] = constant + factor * d[i];
