@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stores of processes that mpirun started, or whoever sets RANK and WORLD_SIZE."""
 
+import contextlib
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -68,9 +70,12 @@ def with_mpi(program, *options):
 
 
 def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    """Below those that the system gives: it might give this one to another rank before the first listens there."""
+    while True:
+        port = random.SystemRandom().randrange(20000, 32000)
+        with socket.socket() as found, contextlib.suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 def with_network(program, *options):
