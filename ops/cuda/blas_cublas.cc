@@ -1,56 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cublas_v2.h>
-
 #include <algorithm>
 
-#include "base/error.h"
 #include "ops/cuda/blas.h"
+#include "ops/cuda/blas_handle_cublas.h"
 #include "ops/cuda/byte_products.h"
 #include "ops/cuda/handles.h"
 
 namespace loomix::cuda {
-namespace {
-
-constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // as much as cuBLAS takes for itself on Hopper
-
-void check(cublasStatus_t status, const char* what) {
-  if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
-    return;
-  detail::throw_error<DeviceError>("[cuda] {} by cuBLAS failed: {}.", what, cublasGetStatusString(status));
-}
-
-// With a workspace of its own: a default one is allocated when work is captured into a graph.
-struct BlasHandle {
-  explicit BlasHandle(cudaStream_t stream) {
-    check(cublasCreate(&handle), "making a handle");
-    check(cublasSetStream(handle, stream), "setting a handle's stream");
-    void* workspace = nullptr;
-    if (cudaMalloc(&workspace, kWorkspaceBytes) == cudaSuccess) {
-      check(cublasSetWorkspace(handle, workspace, kWorkspaceBytes), "setting a workspace");
-    } else {
-      cudaGetLastError();
-    }
-    check(cublasSetMathMode(
-              handle, cublasMath_t(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
-          "setting the mode of arithmetic");
-  }
-  BlasHandle(const BlasHandle&) = delete;
-  BlasHandle& operator=(const BlasHandle&) = delete;
-  cublasHandle_t handle = nullptr;
-};
-
-cudaDataType_t type_of(DType dtype) {
-  switch (dtype) {
-    case DType::float64: return CUDA_R_64F;
-    case DType::float16: return CUDA_R_16F;
-    case DType::bfloat16: return CUDA_R_16BF;
-    default: return CUDA_R_32F;
-  }
-}
-
-cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
-
-}  // namespace
 
 // cuBLAS is column-major, where a row-major C is its own transpose: C^T = op(B)^T op(A)^T.
 void gemm(const Gemm& p, const void* a, const void* b, void* c, cudaStream_t stream) {
@@ -59,9 +15,7 @@ void gemm(const Gemm& p, const void* a, const void* b, void* c, cudaStream_t str
   const float alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
   const void* const factor = wide ? static_cast<const void*>(&p.alpha) : &alpha;
   const void* const kept = wide ? static_cast<const void*>(&p.beta) : &beta;
-  const cublasComputeType_t compute = wide                                  ? CUBLAS_COMPUTE_64F
-                                      : p.dtype == DType::float32 && p.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                                            : CUBLAS_COMPUTE_32F;
+  const cublasComputeType_t compute = arithmetic_of(p);
   const cudaDataType_t type = type_of(p.dtype);
   // Distances of rows must not be shorter than rows, even where there is nothing.
   const int64_t row_a = std::max<int64_t>({1, p.row_a, p.transpose_a ? p.m : p.k});
@@ -70,14 +24,14 @@ void gemm(const Gemm& p, const void* a, const void* b, void* c, cudaStream_t str
   handles<BlasHandle>().with(stream, [&](const BlasHandle& blas) {
     const auto op_a = operation(p.transpose_a), op_b = operation(p.transpose_b);
     if (p.batch == 1) {
-      check(cublasGemmEx_64(blas.handle, op_b, op_a, p.n, p.m, p.k, factor, b, type, row_b, a, type, row_a,
-                            kept, c, type, row_c, compute, CUBLAS_GEMM_DEFAULT),
-            "a matrix product");
+      check_blas(cublasGemmEx_64(blas.handle, op_b, op_a, p.n, p.m, p.k, factor, b, type, row_b, a, type,
+                                 row_a, kept, c, type, row_c, compute, CUBLAS_GEMM_DEFAULT),
+                 "a matrix product");
     } else {
-      check(cublasGemmStridedBatchedEx_64(blas.handle, op_b, op_a, p.n, p.m, p.k, factor, b, type, row_b,
-                                          p.step_b, a, type, row_a, p.step_a, kept, c, type, row_c, p.step_c,
-                                          p.batch, compute, CUBLAS_GEMM_DEFAULT),
-            "a batch of matrix products");
+      check_blas(cublasGemmStridedBatchedEx_64(blas.handle, op_b, op_a, p.n, p.m, p.k, factor, b, type, row_b,
+                                               p.step_b, a, type, row_a, p.step_a, kept, c, type, row_c,
+                                               p.step_c, p.batch, compute, CUBLAS_GEMM_DEFAULT),
+                 "a batch of matrix products");
     }
   });
 }
@@ -92,16 +46,16 @@ void solve(const TriangularSolve& p, const void* a, void* b, cudaStream_t stream
   handles<BlasHandle>().with(stream, [&](const BlasHandle& blas) {
     for (int64_t i = 0; i < p.batch; ++i) {
       if (p.dtype == DType::float64) {
-        check(cublasDtrsm_64(blas.handle, side, fill, op, CUBLAS_DIAG_NON_UNIT, p.columns, p.rows, &p.alpha,
-                             static_cast<const double*>(a) + i * n * n, n,
-                             static_cast<double*>(b) + i * p.rows * p.columns, p.columns),
-              "a triangular solution");
+        check_blas(cublasDtrsm_64(blas.handle, side, fill, op, CUBLAS_DIAG_NON_UNIT, p.columns, p.rows,
+                                  &p.alpha, static_cast<const double*>(a) + i * n * n, n,
+                                  static_cast<double*>(b) + i * p.rows * p.columns, p.columns),
+                   "a triangular solution");
       } else {
         const float alpha = static_cast<float>(p.alpha);
-        check(cublasStrsm_64(blas.handle, side, fill, op, CUBLAS_DIAG_NON_UNIT, p.columns, p.rows, &alpha,
-                             static_cast<const float*>(a) + i * n * n, n,
-                             static_cast<float*>(b) + i * p.rows * p.columns, p.columns),
-              "a triangular solution");
+        check_blas(cublasStrsm_64(blas.handle, side, fill, op, CUBLAS_DIAG_NON_UNIT, p.columns, p.rows,
+                                  &alpha, static_cast<const float*>(a) + i * n * n, n,
+                                  static_cast<float*>(b) + i * p.rows * p.columns, p.columns),
+                   "a triangular solution");
       }
     }
   });
@@ -112,11 +66,11 @@ void multiply_bytes(const ByteGemm& p, const int8_t* a, const int8_t* b, int32_t
   if (p.m == 0 || p.n == 0 || p.batch == 0) return;
   const int32_t one = 1, zero = 0;
   handles<BlasHandle>().with(stream, [&](const BlasHandle& blas) {
-    check(cublasGemmStridedBatchedEx_64(blas.handle, CUBLAS_OP_T, CUBLAS_OP_N, p.n, p.m, p.k, &one, b,
-                                        CUDA_R_8I, p.k, p.step_b, a, CUDA_R_8I, p.k, p.step_a, &zero, c,
-                                        CUDA_R_32I, p.row_c, p.step_c, p.batch, CUBLAS_COMPUTE_32I,
-                                        CUBLAS_GEMM_DEFAULT),
-          "a product of whole numbers");
+    check_blas(cublasGemmStridedBatchedEx_64(blas.handle, CUBLAS_OP_T, CUBLAS_OP_N, p.n, p.m, p.k, &one, b,
+                                             CUDA_R_8I, p.k, p.step_b, a, CUDA_R_8I, p.k, p.step_a, &zero, c,
+                                             CUDA_R_32I, p.row_c, p.step_c, p.batch, CUBLAS_COMPUTE_32I,
+                                             CUBLAS_GEMM_DEFAULT),
+               "a product of whole numbers");
   });
 }
 

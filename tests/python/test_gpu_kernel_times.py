@@ -102,6 +102,22 @@ def convolutions():
     ]
 
 
+def layers():
+    """With a bias as a part of the product, without one, and with a bias that lies where the library does not read."""
+    cupti()
+    data, weight = mx.nd.ones((4, 8), ctx=GPU), mx.nd.ones((16, 8), ctx=GPU)
+    biases = mx.nd.ones((17,), ctx=GPU)
+    layer = mx.nd.FullyConnected
+    return [
+        [e["name"] for e in profile(call)["events"] if e["cat"] == "kernel"]
+        for call in (
+            lambda: layer(data, weight, biases[:16], num_hidden=16),
+            lambda: layer(data, weight, num_hidden=16, no_bias=True),
+            lambda: layer(data, weight, biases[1:], num_hidden=16),
+        )
+    ]
+
+
 def copies():
     cupti()
     data = mx.nd.array(np.ones((300, 300)))
@@ -417,6 +433,11 @@ def test_plain_sums_are_taken_where_cudnn_is_off():
     found, _ = run(convolutions)
     by_cudnn = [any("LoopPlan" in name for name in kernels) for kernels in found]  # the stand-in's
     assert by_cudnn == [True, False, False, True] and all(found)
+
+
+def test_a_bias_is_a_part_of_its_product():
+    found, _ = run(layers)
+    assert [len(kernels) for kernels in found] == [1, 1, 2], found
 
 
 def test_a_program_may_end_while_it_is_profiled():

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "ops/cuda/byte_products.h"
+#include "ops/cuda/closed_product.h"
 #include "tests/standin/stream.h"
 
-// ops/cuda/blas.h by OpenBLAS; halves are made floats and back, and TF32 rounds its factors.
+// ops/cuda/blas.h, byte_products.h and closed_product.h by OpenBLAS; halves are made floats and back, and TF32 rounds its factors.
 namespace loomix::cuda {
 namespace {
 
@@ -68,6 +69,52 @@ void multiply_item(const Gemm& p, const T* a, const T* b, T* c) {
   }
 }
 
+// As multiply_item() where C is dense and beta is 0, but what is there before rounding is ended.
+template <class T>
+void multiply_and_end(const Gemm& p, Ending ending, const T* a, const T* b, const T* bias, T* c) {
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  std::vector<Sum> result(static_cast<size_t>(p.m * p.n));
+  if constexpr (std::is_same_v<T, double>) {
+    multiply(p, a, p.row_a, b, p.row_b, result.data(), p.n);
+  } else {
+    const bool tf32 = std::is_same_v<T, float> && p.tf32;
+    const int64_t columns_a = p.transpose_a ? p.m : p.k, columns_b = p.transpose_b ? p.k : p.n;
+    const auto left = brought(a, p.transpose_a ? p.k : p.m, columns_a, p.row_a, tf32);
+    const auto right = brought(b, p.transpose_b ? p.n : p.k, columns_b, p.row_b, tf32);
+    multiply(p, left.data(), columns_a, right.data(), columns_b, result.data(), p.n);
+  }
+  for (int64_t i = 0; i < p.m * p.n; ++i) {
+    Sum item = result[static_cast<size_t>(i)];
+    if (ending.bias) item += static_cast<Sum>(bias[i % p.n]);
+    if (ending.relu && item <= 0) item = 0;
+    c[i / p.n * p.row_c + i % p.n] = static_cast<T>(item);
+  }
+}
+
+class Product final : public ClosedProduct {
+ public:
+  Product(const Gemm& product, Ending ending) : product_(product), ending_(ending) {}
+  bool run(const void* a, const void* b, const void* bias, void* c, cudaStream_t stream) const override {
+    if (!are_aligned(a, b, bias, c)) return false;
+    // What cuBLASLt answers by CUBLAS_STATUS_INVALID_VALUE.
+    if (!a || !b || !c || (ending_.bias && !bias)) {
+      standin::note_error("cuBLASLt was given no address of an array");
+      return true;
+    }
+    standin::put_on(stream, [p = product_, ending = ending_, a, b, bias, c] {
+      dispatch_floating(p.dtype, "closed product", [&]<class T>(Type<T>) {
+        multiply_and_end(p, ending, static_cast<const T*>(a), static_cast<const T*>(b),
+                         static_cast<const T*>(bias), static_cast<T*>(c));
+      });
+    });
+    return true;
+  }
+
+ private:
+  const Gemm product_;
+  const Ending ending_;
+};
+
 template <class T>
 void solve_batch(const TriangularSolve& p, const void* a, void* b) {
   constexpr auto call = [] {
@@ -95,6 +142,15 @@ void gemm(const Gemm& p, const void* a, const void* b, void* c, cudaStream_t str
       }
     });
   });
+}
+
+// Rows that are shorter than what they hold, several items, other numbers before the product and what is there: none of these is asked for.
+std::unique_ptr<ClosedProduct> plan_closed_product(const Gemm& p, Ending ending) {
+  if (p.m == 0 || p.n == 0 || p.k == 0) return nullptr;
+  const bool is_taken = p.batch == 1 && p.alpha == 1 && p.beta == 0 && p.row_c >= p.n &&
+                        p.row_a >= (p.transpose_a ? p.m : p.k) && p.row_b >= (p.transpose_b ? p.k : p.n);
+  if (!is_taken) standin::note_error("cuBLASLt has no such product");
+  return std::make_unique<Product>(p, ending);
 }
 
 void solve(const TriangularSolve& p, const void* a, void* b, cudaStream_t stream) {

@@ -106,6 +106,29 @@ def products():
     return mine, other
 
 
+def layers():
+    """Products that end with a bias: classifiers, and the two of a transformer's block."""
+    mine, other = {}, {}
+    for rows, columns, hidden in (
+        (64, 2048, 1000),
+        (64, 25088, 4096),
+        (8192, 1024, 4096),
+        (8192, 4096, 1024),
+    ):
+        for dtype in ("float32", "float16", "bfloat16"):
+            name = f"fully connected ({rows}, {columns}) to {hidden} {dtype}"
+            x, w, b = (
+                ours(rows, columns, dtype=dtype),
+                ours(hidden, columns, dtype=dtype),
+                ours(hidden, dtype=dtype),
+            )
+            mine[name] = lambda x=x, w=w, b=b, n=hidden: mx.nd.FullyConnected(x, w, b, num_hidden=n)
+            if torch is not None:
+                tx, tw, tb = (theirs(*a.shape, dtype=dtype) for a in (x, w, b))
+                other[name] = lambda tx=tx, tw=tw, tb=tb: torch.nn.functional.linear(tx, tw, tb)
+    return mine, other
+
+
 def convolutions():
     mine, other = {}, {}
     for n, c, size, filters, kernel, stride in (
@@ -186,7 +209,7 @@ def torch_step(model):
 def main():
     end = time.monotonic() + float(sys.argv[1]) - 5
     found = {"unit": "microseconds", "torch": torch.__version__ if torch else None, "times": {}}
-    for group in (elementwise, rows, products, convolutions, networks):
+    for group in (elementwise, rows, products, layers, convolutions, networks):
         try:
             mine, other = group()
         except Exception as problem:  # the next group is measured

@@ -50,6 +50,21 @@ CALLS = {
     "fully connected": lambda nd, c: nd.FullyConnected(
         c(numbers(4, 10)), c(numbers(6, 10)), c(numbers(6)), num_hidden=6
     ),
+    "fully connected, halves": lambda nd, c: nd.FullyConnected(
+        c(numbers(32, 64, dtype="float16")),
+        c(numbers(48, 64, dtype="float16")),
+        c(numbers(48, dtype="float16")),
+        num_hidden=48,
+    ),  # fmt: skip
+    "fully connected, doubles": lambda nd, c: nd.FullyConnected(
+        c(numbers(32, 64, dtype="float64")),
+        c(numbers(48, 64, dtype="float64")),
+        c(numbers(48, dtype="float64")),
+        num_hidden=48,
+    ),  # fmt: skip
+    "fully connected, a bias anywhere": lambda nd, c: nd.FullyConnected(
+        c(numbers(4, 10)), c(numbers(6, 10)), c(numbers(7))[1:], num_hidden=6
+    ),
     "convolution": lambda nd, c: nd.Convolution(
         c(IMAGES), c(numbers(8, 3, 3, 3)), c(numbers(8)), kernel=(3, 3), num_filter=8, pad=(1, 1)
     ),
