@@ -83,11 +83,7 @@ class EndpointLinks final : public GroupLinks {
     endpoint_->on_peer([this](const PeerEvent& event) { on_peer(event); });
   }
   ~EndpointLinks() override {
-    const auto until = GroupClock::now() + kLastWords;
-    {
-      std::unique_lock lock(box_->mutex);
-      while (box_->posts > 0 && box_->changed.wait_until(lock, until) != std::cv_status::timeout) {}
-    }
+    flush();
     endpoint_.reset();  // nobody writes to places any more
     const std::lock_guard lock(mutex_);
     bodies_.clear();
@@ -161,6 +157,11 @@ class EndpointLinks final : public GroupLinks {
     const std::lock_guard lock(box_->mutex);
     box_->woken = true;
     box_->changed.notify_all();
+  }
+  void flush() override {
+    const auto until = GroupClock::now() + kLastWords;
+    std::unique_lock lock(box_->mutex);
+    while (box_->posts > 0 && box_->changed.wait_until(lock, until) != std::cv_status::timeout) {}
   }
   void abort(const std::string& why) override {
     fmt::print(stderr, "{} Rank {} ends.\n", why, rank_);  // at exit: logs may be gone

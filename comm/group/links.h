@@ -49,6 +49,8 @@ class GroupLinks {
   // Until something happens, or wake(), as far as it can be told. `awaited`: a call waits for it.
   virtual void wait(std::chrono::microseconds at_most, bool awaited) = 0;
   virtual void wake() noexcept = 0;  // from any thread
+  // The last call before the process ends: waits, for a moment, until all that was posted has arrived.
+  virtual void flush() {}
   // Ends all processes of the job, this one too, where there is a way to. `why` is said.
   virtual void abort(const std::string& why) = 0;
 };

@@ -488,6 +488,8 @@ void GroupNode::end_process(std::chrono::milliseconds for_last_words) {
   const std::string failure = wait_for_the_end(for_last_words);
   if (!failure.empty()) core_->abort(failure);
   close();
+  // Groups that the program still has keep the links, which would do this when they go.
+  core_->flush();
 }
 
 // Why not all is well; empty if it is.

@@ -161,6 +161,7 @@ class GroupCore final : public LinkEvents, public std::enable_shared_from_this<G
   void stop();
   const GroupLinks& links() const { return *links_; }
   void abort(const std::string& why) { links_->abort(why); }  // likewise from any thread
+  void flush() { links_->flush(); }                           // when the own thread has ended
   std::string failure() const;  // why the first group broke, or this rank gave up; empty: all is well
 
   // On the own thread.
