@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 
 #include "ops/conv/deconvolution.h"
@@ -114,15 +115,23 @@ Plan make_plan(const Problem& p, algorithm how) {
   return plan;
 }
 
+// Its way where it has no kernel of its own: the image is unfolded, and multiplied. `convolution_gemm` does that faster, whose weights
+// are packed; measured with AVX2, 0.4 to 0.9 of the time in 15 of 17 geometries. Gradients are often faster this way.
+bool unfolds_for_long(Pass pass, std::string_view implementation) {
+  return pass == Pass::forward && machine_isa() != Isa::v4 && implementation.starts_with("x64:gemm");
+}
+
 bool has_primitive(const Problem& p, algorithm how) {
   const OneThread one_thread;
+  bool has = false;
   try {
-    describe_pass(p, how, []<class>(const auto&...) {});
+    describe_pass(p, how, [&]<class>(const auto& description, const auto&...) {
+      has = !unfolds_for_long(p.pass, description.impl_info_str());
+    });
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented) throw;
-    return false;
   }
-  return true;
+  return has;
 }
 
 // The batch is cut into equal pieces, at least four where that is possible. Winograd's method transforms the weights for
@@ -434,7 +443,7 @@ Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DT
   if (support.is_able && is_asked_for(mine, p)) support = Support::yes();
   const bool with_bias = pass == Pass::forward && operands_of(p, pass, spec.in).bias;
   if (support.is_able && !has_primitive(pass, how, type, with_bias, g))
-    return Support::no("oneDNN has no kernel for it, or only loops for reference");
+    return Support::no("oneDNN has no kernel for it, or only loops for reference or to unfold the image");
   return support;
 }
 
