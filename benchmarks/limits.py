@@ -144,6 +144,14 @@ LIMITS = {
             *((8, side, side, image, 1) for side in (32, 64, 90, 128, 192) for image in (14, 28)),
         ),
     ),
+    "primitive_flops": (
+        None,
+        _cases(
+            "gradients, {0} x {1} x {2} x {2}",
+            _weight_gradient,
+            *((1, 8, 7), (1, 8, 14), (1, 16, 14), (2, 32, 14)),
+        ),
+    ),
     "one_core_flops": (
         None,
         _cases(

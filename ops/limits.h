@@ -56,6 +56,8 @@ struct WorkLimits {
   int64_t update_elements = 16'384;
   // Of a convolution that may well be cut into too few pieces for all cores.
   double one_core_flops = 2e6;
+  // A convolution of fewer is over before oneDNN has begun: its descriptions, copies and sums of parts take 10 us in a gradient.
+  double primitive_flops = 200'000;
   // A 1 x 1 convolution with fewer weights is not worth the copies into oneDNN's layout.
   int64_t pointwise_weights = 8192;
   // Weights of a convolution that fewer pixels use are read in place: a packed copy, which takes as much memory again, hardly

@@ -440,6 +440,8 @@ Support accepts(const P& p, const KernelSpec& spec, Pass pass, algorithm how, DT
   if (support.is_able && g.batch / images_at_once(how, g) < kFewestPieces &&
       flops > work_limits().one_core_flops)
     support = Support::slower("the batch has too few pieces");
+  if (support.is_able && flops < work_limits().primitive_flops)
+    support = Support::slower("there is so little to compute that calling oneDNN takes longer");
   if (support.is_able && is_asked_for(mine, p)) support = Support::yes();
   const bool with_bias = pass == Pass::forward && operands_of(p, pass, spec.in).bias;
   if (support.is_able && !has_primitive(pass, how, type, with_bias, g))

@@ -32,7 +32,7 @@ TEST(Limits, FollowTheLevelOfInstructions) {
     EXPECT_GE(limits.team_flops, below.team_flops);
     EXPECT_GE(limits.loop_steps, below.loop_steps);
     EXPECT_GT(limits.block_flops, limits.team_flops);
-    EXPECT_GT(limits.one_core_flops, 0);
+    EXPECT_GT(limits.one_core_flops, limits.primitive_flops);
     EXPECT_GT(limits.pointwise_weights, 0);
     EXPECT_GE(limits.matrix_flops, below.matrix_flops);
     EXPECT_GE(limits.loop_elements, below.loop_elements);
