@@ -134,6 +134,6 @@ struct MpiModule {
   int interface_version;
   std::unique_ptr<ProcessGroup> (*open)(const GroupOptions& options, uintptr_t communicator);
 };
-inline constexpr int kGroupModuleVersion = 6;
+inline constexpr int kGroupModuleVersion = 7;
 
 }  // namespace loomix::comm
