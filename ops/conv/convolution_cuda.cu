@@ -26,15 +26,18 @@ struct AddBias {
   }
 };
 
-// A pass of the operator with attributes P: by the library's plan, or by plain sums where it has none.
+// A pass of the operator with attributes P: by a graph of the library's, which has the bias in it; else by its plan; or by plain sums
+// where it has none.
 template <class P, ConvPass pass>
 class ConvCuda final : public KernelState {
  public:
   ConvCuda(const P& p, const KernelSpec& spec) : geometry_(geometry(p, spec.in, spec.out)) {
     if (spec.in[0].size() == 0 || spec.in[1].size() == 0 || spec.out[0].size() == 0) return;
-    if constexpr (std::is_same_v<P, UpSamplingParams>) find_plan(ConvolutionParams{}, spec);
-    else find_plan(p, spec);
+    const ConvEpilogue epilogue{.bias = operands_of(family(p), pass, spec.in).bias != nullptr};
+    if constexpr (std::is_same_v<P, UpSamplingParams>) find_plan(ConvolutionParams{}, spec, epilogue);
+    else find_plan(p, spec, epilogue);
     if (plan_) scratch_bytes = plan_->workspace_bytes;
+    if (graph_) scratch_bytes = std::max(scratch_bytes, graph_->workspace_bytes);
   }
 
   void run(const P& p, const KernelArgs& args) const {
@@ -42,6 +45,11 @@ class ConvCuda final : public KernelState {
     const TensorView& out = args.out[0];
     const bool add = args.req[0] == Req::add;
     const cudaStream_t stream = stream_of(args);
+    const ConvGraphPlan::Arrays arrays{.data = operands.a.data,
+                                       .weight = operands.b.data,
+                                       .bias = operands.bias ? operands.bias->data : nullptr,
+                                       .out = out.data};
+    if (graph_ && !add && arrays.are_aligned()) return graph_->run(arrays, args.scratch.data(), stream);
     if (plan_) plan_->run(operands.a.data, operands.b.data, out.data, add, args.scratch.data(), stream);
     else
       direct_convolution(geometry_, pass, out.dtype, operands.a.data, operands.b.data, out.data, add, stream);
@@ -63,18 +71,26 @@ class ConvCuda final : public KernelState {
                   AddBias<T>{Divider(inner), Divider(channels), bias.as<T>(), out.mutable_as<T>()});
     });
   }
-  void find_plan(const ConvolutionParams& p, const KernelSpec& spec) {
+  void find_plan(const ConvolutionParams& p, const KernelSpec& spec, const ConvEpilogue& epilogue) {
     CudnnOptions options = cudnn_options(p);
     if (p.cudnn_off || options.only == ConvAlgorithm::direct) return;
-    plan_ = plan_convolution(geometry_, pass, spec.out[0].dtype, options);
+    const DType dtype = spec.out[0].dtype;
+    if (pass == ConvPass::forward && spec.req[0] != Req::add)
+      graph_ = plan_conv_graph(geometry_, dtype, epilogue, options);
+    if (graph_) {  // the other plan is for arrays that views have cut
+      options.measure = false;
+      options.workspace_bytes = graph_->workspace_bytes;
+    }
+    plan_ = plan_convolution(geometry_, pass, dtype, options);
     if (plan_) return;
-    check_followed(p, spec.in);
+    if (!graph_) check_followed(p, spec.in);
     if (!options.only) return;
     options.only.reset();
-    plan_ = plan_convolution(geometry_, pass, spec.out[0].dtype, options);
+    plan_ = plan_convolution(geometry_, pass, dtype, options);
   }
 
   const ConvGeometry geometry_;
+  std::unique_ptr<ConvGraphPlan> graph_;
   std::unique_ptr<ConvPlan> plan_;
 };
 

@@ -10,9 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "base/error.h"
-#include "ndarray/tuned_choices.h"
 #include "ops/cuda/dnn.h"
+#include "ops/cuda/dnn_handle_cudnn.h"
 #include "ops/cuda/handles.h"
 
 namespace loomix::cuda {
@@ -22,20 +21,6 @@ using ops::ConvAlgorithm;
 using ops::ConvGeometry;
 using ops::ConvPass;
 using ops::CudnnOptions;
-
-void check(cudnnStatus_t status, const char* what) {
-  if (status == CUDNN_STATUS_SUCCESS) [[likely]]
-    return;
-  detail::throw_error<DeviceError>("[cuda] {} by cuDNN failed: {}.", what, cudnnGetErrorString(status));
-}
-
-struct DnnHandle {
-  explicit DnnHandle(cudaStream_t stream) {
-    check(cudnnCreate(&handle), "making a handle");
-    check(cudnnSetStream(handle, stream), "setting a handle's stream");
-  }
-  cudnnHandle_t handle = nullptr;
-};
 
 // A descriptor of cuDNN's, destroyed with its owner.
 template <class T, auto Create, auto Destroy>
@@ -57,20 +42,9 @@ using FilterDescriptor =
 using ConvDescriptor = Descriptor<cudnnConvolutionDescriptor_t, cudnnCreateConvolutionDescriptor,
                                   cudnnDestroyConvolutionDescriptor>;
 
-cudnnDataType_t type_of(DType dtype) {
-  switch (dtype) {
-    case DType::float64: return CUDNN_DATA_DOUBLE;
-    case DType::float16: return CUDNN_DATA_HALF;
-    case DType::bfloat16: return CUDNN_DATA_BFLOAT16;
-    default: return CUDNN_DATA_FLOAT;
-  }
-}
-
-// Two spatial axes where the first of three is not used: cuDNN has more algorithms for them.
 struct Axes {
   int first;
-  explicit Axes(const ConvGeometry& g)
-      : first(g.in[0] == 1 && g.out[0] == 1 && g.kernel[0] == 1 && g.pad[0] == 0 ? 1 : 0) {}
+  explicit Axes(const ConvGeometry& g) : first(first_axis(g)) {}
   int spatial() const { return 3 - first; }
   int all() const { return spatial() + 2; }
 };
@@ -96,13 +70,6 @@ bool describe(const TensorDescriptor& to, const Axes& axes, DType dtype, bool ch
   if (step * size[0] > std::numeric_limits<int>::max()) return false;  // cuDNN counts in int
   return cudnnSetTensorNdDescriptor(to, type_of(dtype), axes.all(), size.data(), stride.data()) ==
          CUDNN_STATUS_SUCCESS;
-}
-
-// What was timed, for later processes, too.
-TunedChoices& measured() {
-  static auto& choices = *new TunedChoices(TunedChoices::file_in_cache("cudnn.json"),
-                                           fmt::format("cuDNN {}", cudnnGetVersion()));
-  return choices;
 }
 
 ConvAlgorithm kind_of(cudnnConvolutionFwdAlgo_t algorithm) {
@@ -217,6 +184,7 @@ class Plan final : public ConvPlan {
  public:
   // False where cuDNN does not take the geometry.
   bool describe_all(const ConvGeometry& g, DType dtype, bool tf32) {
+    if (!has_own_output(g)) return false;
     const Axes axes(g);
     const int64_t channels = g.groups * g.channels, filters = g.groups * g.filters;
     const std::array<int, 5> filter = sizes(axes, filters, g.channels, g.kernel);
@@ -226,8 +194,6 @@ class Plan final : public ConvPlan {
       pad[at] = static_cast<int>(g.pad[i]);
       stride[at] = static_cast<int>(g.stride[i]);
       dilate[at] = static_cast<int>(g.dilate[i]);
-      // Of a transposed convolution, whose output may be one line longer than its input asks for.
-      if ((g.in[i] + 2 * g.pad[i] - g.reach(i)) / g.stride[i] + 1 != g.out[i]) return false;
     }
     wide_ = dtype == DType::float64;
     const auto format = g.channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
@@ -250,11 +216,11 @@ class Plan final : public ConvPlan {
     bool found = false;
     handles<DnnHandle>().with(nullptr, [&](const DnnHandle& dnn) {
       if (options.measure) {
-        Result kept = parsed(measured().find(question));
+        Result kept = parsed(timed_convolutions().find(question));
         found = take(dnn.handle, kept, options, may_lose_bits);
         if (!found && (found = take_first(dnn.handle, true, options, may_lose_bits)))
-          measured().add(question, fmt::format("{} {}", static_cast<int>(result_.algo),
-                                               static_cast<int>(result_.mathType)));
+          timed_convolutions().add(question, fmt::format("{} {}", static_cast<int>(result_.algo),
+                                                         static_cast<int>(result_.mathType)));
       }
       if (!found) found = take_first(dnn.handle, false, options, may_lose_bits);
     });
@@ -324,33 +290,41 @@ class Plan final : public ConvPlan {
   Result result_{};
 };
 
-// All that the times depend on.
-std::string question(const ConvGeometry& g, ConvPass pass, DType dtype, const CudnnOptions& options) {
-  int device = 0;
-  cudaDeviceProp properties{};
-  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
-    cudaGetLastError();
-  const auto numbers = [](const int64_t(&n)[3]) { return fmt::format("{}x{}x{}", n[0], n[1], n[2]); };
-  return fmt::format(
-      "{}: pass {} {}{}{}, {} x {} x {} to {}, {} to {}, kernel {} stride {} dilate {} pad {}, {} bytes, "
-      "only {}",
-      properties.name, static_cast<int>(pass), name_of(dtype), options.tf32 ? " tf32" : "",
-      g.channels_last ? " channels last" : "", g.batch, g.groups, g.channels, g.filters, numbers(g.in),
-      numbers(g.out), numbers(g.kernel), numbers(g.stride), numbers(g.dilate), numbers(g.pad),
-      options.workspace_bytes, options.only ? static_cast<int>(*options.only) : -1);
-}
-
 template <ConvPass pass>
 std::unique_ptr<ConvPlan> plan(const ConvGeometry& g, DType dtype, const CudnnOptions& options) {
   auto made = std::make_unique<Plan<pass>>();
   if (!made->describe_all(g, dtype, options.tf32)) return nullptr;
   const bool may_lose_bits =
       dtype == DType::float16 || dtype == DType::bfloat16 || (dtype == DType::float32 && options.tf32);
-  if (!made->choose(options, may_lose_bits, question(g, pass, dtype, options))) return nullptr;
+  if (!made->choose(options, may_lose_bits,
+                    question(fmt::format("pass {}", static_cast<int>(pass)), g, dtype, options)))
+    return nullptr;
   return made;
 }
 
 }  // namespace
+
+TunedChoices& timed_convolutions() {
+  static auto& choices = *new TunedChoices(TunedChoices::file_in_cache("cudnn.json"),
+                                           fmt::format("cuDNN {}", cudnnGetVersion()));
+  return choices;
+}
+
+std::string question(const std::string& what, const ConvGeometry& g, DType dtype,
+                     const CudnnOptions& options) {
+  int device = 0;
+  cudaDeviceProp properties{};
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    cudaGetLastError();
+  const auto numbers = [](const int64_t(&n)[3]) { return fmt::format("{}x{}x{}", n[0], n[1], n[2]); };
+  return fmt::format(
+      "{}: {} {}{}{}, {} x {} x {} to {}, {} to {}, kernel {} stride {} dilate {} pad {}, {} bytes, "
+      "only {}",
+      properties.name, what, name_of(dtype), options.tf32 ? " tf32" : "",
+      g.channels_last ? " channels last" : "", g.batch, g.groups, g.channels, g.filters, numbers(g.in),
+      numbers(g.out), numbers(g.kernel), numbers(g.stride), numbers(g.dilate), numbers(g.pad),
+      options.workspace_bytes, options.only ? static_cast<int>(*options.only) : -1);
+}
 
 std::unique_ptr<ConvPlan> plan_convolution(const ConvGeometry& geometry, ConvPass pass, DType dtype,
                                            const CudnnOptions& options) {

@@ -8,4 +8,9 @@ std::unique_ptr<ConvPlan> plan_convolution(const ops::ConvGeometry&, ops::ConvPa
   return nullptr;
 }
 
+std::unique_ptr<ConvGraphPlan> plan_conv_graph(const ops::ConvGeometry&, DType, const ConvEpilogue&,
+                                               const ops::CudnnOptions&) {
+  return nullptr;
+}
+
 }  // namespace loomix::cuda

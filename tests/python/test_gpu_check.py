@@ -38,6 +38,15 @@ def test_operators_and_training_agree_and_make_a_report(tmp_path):
     )
 
 
+def test_convolutions_of_networks_are_asked_for(tmp_path):
+    done = check("--run", "--here", "--parts", "convolutions", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads((tmp_path / "gpu_check.json").read_text())["convolutions"]
+    assert found["ok"] == 12 and found["wrong"] == found["not reached"] == 0
+    assert 0 < found["worst errors"]["bfloat16"] < 1e-2
+    assert "| convolutions | 0 wrong, 12 right |" in check("--report", str(tmp_path)).stdout
+
+
 def test_kernels_of_resnet_are_counted_and_reported(tmp_path):
     done = check("--run", "--here", "--parts", "kernels", "--out", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -118,6 +118,32 @@ def layers():
     ]
 
 
+def biased_convolutions():
+    """The kernels of each, of which a bias may be one."""
+    cupti()
+
+    def kernels_of(dtype, **attributes):
+        data, weight, bias = (
+            mx.nd.ones(shape, ctx=GPU, dtype=dtype) for shape in ((3, 3, 9, 9), (4, 3, 3, 3), (4,))
+        )
+        seen = []
+        # The second begins after 3 * 81 numbers, where the library does not read.
+        for images in (data, data[1:]):
+            work = profile(
+                lambda x=images: mx.nd.Convolution(x, weight, bias, kernel=(3, 3), num_filter=4, **attributes)
+            )
+            seen.append(len([e for e in work["events"] if e["cat"] == "kernel"]))
+        return seen
+
+    return {
+        "float32": kernels_of("float32"),
+        "bfloat16": kernels_of("bfloat16"),
+        "float64": kernels_of("float64"),
+        "by Winograd's method": kernels_of("float16", algorithm="winograd"),
+        "without cuDNN": kernels_of("float16", cudnn_off=True),
+    }
+
+
 def copies():
     cupti()
     data = mx.nd.array(np.ones((300, 300)))
@@ -431,13 +457,24 @@ def test_where_it_is_missing_only_a_log_for_all_says_so():
 
 def test_plain_sums_are_taken_where_cudnn_is_off():
     found, _ = run(convolutions)
-    by_cudnn = [any("LoopPlan" in name for name in kernels) for kernels in found]  # the stand-in's
+    by_cudnn = [any("Loop" in name for name in kernels) for kernels in found]  # the stand-in's
     assert by_cudnn == [True, False, False, True] and all(found)
 
 
 def test_a_bias_is_a_part_of_its_product():
     found, _ = run(layers)
     assert [len(kernels) for kernels in found] == [1, 1, 2], found
+
+
+def test_a_bias_is_a_kernel_only_where_cudnn_has_no_graph_with_it():
+    found, _ = run(biased_convolutions)
+    assert found == {
+        "float32": [1, 2],
+        "bfloat16": [1, 2],
+        "float64": [2, 2],
+        "by Winograd's method": [1, 2],
+        "without cuDNN": [2, 2],
+    }
 
 
 def test_a_program_may_end_while_it_is_profiled():

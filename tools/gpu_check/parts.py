@@ -32,6 +32,11 @@ def last_line(root: Path, environment: dict[str, str], seconds: float, program: 
     return found
 
 
+def convolutions(root: Path, environment: dict[str, str], seconds: float) -> dict:
+    """The networks' convolutions with their biases: whether the real library has them, and whether they are right."""
+    return last_line(root, environment, seconds, "convolutions.py", str(seconds))
+
+
 def smoke(root: Path, environment: dict[str, str], seconds: float) -> dict:
     """One operator of each family, and the copies; what crashes shows here."""
     return last_line(root, environment, seconds, "smoke.py")
@@ -117,6 +122,7 @@ def layouts(root: Path, environment: dict[str, str], seconds: float) -> dict:
 
 
 ALL = {
+    "convolutions": convolutions,
     "smoke": smoke,
     "training": training,
     "cases": cases,
@@ -126,6 +132,7 @@ ALL = {
     "layouts": layouts,
 }
 LONGEST = {
+    "convolutions": 60,
     "smoke": 60,
     "cases": 180,
     "training": 90,

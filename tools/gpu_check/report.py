@@ -7,7 +7,7 @@ from __future__ import annotations
 def tables(found: dict) -> str:
     lines = [f"Device: {found['build']['gpu']}.", ""]
     lines += ["| part | result |", "|---|---|"]
-    for part in ("smoke", "cases", "training", "sanitizer", "kernels"):
+    for part in ("convolutions", "smoke", "cases", "training", "sanitizer", "kernels"):
         if part in found:
             lines.append(f"| {part} | {summary(found[part])} |")
     times = {k: v for k, v in found.get("benchmarks", {}).get("times", {}).items() if isinstance(v, dict)}
