@@ -159,7 +159,7 @@ void Settings::fields(FieldList<Settings>& f) {
     "calls of each bound graph and their memory), all.");
   f("dump_passes", &Settings::dump_passes,
     "Comma-separated passes after which the graph is written out: prune, gradient, infer, simplify, "
-    "recompute, fold_norm, layout, fuse, place, plan, all.");
+    "recompute, fold_norm, layout, close, fuse, place, plan, all.");
   f("dump_folder", &Settings::dump_folder,
     "Folder for what is written out, one file a pass and graph; without it, it goes to the standard error.");
   f("verify_passes", &Settings::verify_passes,
@@ -381,8 +381,8 @@ SettingsResult read_settings(std::span<const std::pair<std::string, std::string>
   static constexpr std::string_view kTopics[] = {"dispatch", "fuse", "plan", "all"};
   check_items("LOOMIX_EXPLAIN", result.settings.explain, kTopics);
   static constexpr std::string_view kPasses[] = {"prune",     "gradient",  "infer",  "simplify",
-                                                 "recompute", "fold_norm", "layout", "fuse",
-                                                 "place",     "plan",      "all"};
+                                                 "recompute", "fold_norm", "layout", "close",
+                                                 "fuse",      "place",     "plan",   "all"};
   check_items("LOOMIX_DUMP_PASSES", result.settings.dump_passes, kPasses);
   return result;
 }

@@ -64,6 +64,9 @@ Registrar gradients_sparse_binary, gradients_sparse_dot, gradients_sparse_embedd
 Registrar register_blocked_training, register_blocked_conv_gradients, gradients_blocked_training;
 Registrar register_blocked_lrn_gradient, gradients_blocked_lrn;
 
+// Operators that end with max(x, 0), which graphs on GPUs are made of.
+Registrar register_closed_products, kernels_closed_products;
+
 // Convolutions by Fourier transforms, which run where they are asked for; before the other kernels of convolutions.
 Registrar kernels_conv_fft, kernels_conv_without_fft;
 

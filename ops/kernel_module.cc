@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/device/device_runtime.h"
+#include "ops/closed_operators.h"
 #include "ops/image_form.h"
 
 namespace loomix::ops {
@@ -84,6 +85,12 @@ ImageForm channels_last_images(DTypeSet types) {
       "loomix_cuda", "loomix_channels_last", "Layouts on GPUs need the CUDA module of this Loomix"));
   form.types = types;
   return form;
+}
+
+ClosedOperators closed_operators() {
+  return *static_cast<const ClosedOperators*>(
+      engine::load_module_symbol("loomix_cuda", "loomix_closed_operators",
+                                 "Closed operators on GPUs need the CUDA module of this Loomix"));
 }
 
 void load_kernel_module(const OpTable& table, const std::string& path) {

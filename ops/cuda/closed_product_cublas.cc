@@ -17,10 +17,18 @@ namespace {
 
 // For questions only: a handle of cuBLAS's takes a workspace.
 struct LightHandle {
-  explicit LightHandle(cudaStream_t) { check_blas(cublasLtCreate(&handle), "making a light handle"); }
+  explicit LightHandle(cudaStream_t) {
+    check_blas(cublasLtCreate(&handle), "making a light handle");
+    int device = 0;
+    cudaDeviceProp properties{};
+    if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+      cudaGetLastError();
+    device_name = properties.name;
+  }
   LightHandle(const LightHandle&) = delete;
   LightHandle& operator=(const LightHandle&) = delete;
   cublasLtHandle_t handle = nullptr;
+  std::string device_name;
 };
 
 // What was chosen, for later processes, too.
@@ -69,7 +77,7 @@ class Product final : public ClosedProduct {
       cublasLtMatmulDescOpaque_t how{};
       // The address matters to no choice, but that there is one may.
       if (!describe(&how, reinterpret_cast<const void*>(kAlignment))) return;
-      const std::string question = this->question();
+      const std::string question = this->question(light.device_name);
       const auto kept = parsed(chosen().find(question));
       found = kept && is_taken(light.handle, &how, *kept);
       if (!found && (found = ask(light.handle, &how))) chosen().add(question, to_text(algorithm_));
@@ -170,13 +178,9 @@ class Product final : public ClosedProduct {
   }
 
   // All that the choice depends on.
-  std::string question() const {
+  std::string question(const std::string& device) const {
     const Gemm& p = product_;
-    int device = 0;
-    cudaDeviceProp properties{};
-    if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
-      cudaGetLastError();
-    return fmt::format("{}: {}{} {} x {} x {}, rows {}{} {}{} {}{}{}", properties.name, name_of(p.dtype),
+    return fmt::format("{}: {}{} {} x {} x {}, rows {}{} {}{} {}{}{}", device, name_of(p.dtype),
                        p.dtype == DType::float32 && p.tf32 ? " tf32" : "", p.m, p.n, p.k, p.row_a,
                        p.transpose_a ? "^T" : "", p.row_b, p.transpose_b ? "^T" : "", p.row_c,
                        ending_.bias ? " + bias" : "", ending_.relu ? ", relu" : "");

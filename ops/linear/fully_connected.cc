@@ -67,4 +67,16 @@ void register_fully_connected(OpTable& table) {
   table.refine<Params>(kOps.fa).accumulates();
 }
 
+void register_closed_products(OpTable& table) {
+  table.add_hidden<Params>("_relu_FullyConnected", {"data", "weight", "bias"})
+      .last_input_if([](const Params& p) { return !p.no_bias; })
+      .types(kFloatingTypes)
+      .cost(cost)
+      .infer_shape([](const Params& p, ShapeInfer& s) {
+        BilinearShapes shapes(s, 0, 1, -1);
+        fully_connected_shapes(p, shapes);
+        if (!p.no_bias && s.in(0).ndim_known()) infer_bias(p, s, 2);
+      });
+}
+
 }  // namespace loomix::ops

@@ -25,7 +25,8 @@ struct FullyConnectedParams {
 // What the shapes of data, weight and output say about each other.
 void fully_connected_shapes(const FullyConnectedParams&, BilinearShapes&);
 
-// FullyConnected: data (n, k), weight (num_hidden, k), bias (num_hidden) -> (n, num_hidden). Its kernels are matrix products
+// FullyConnected: data (n, k), weight (num_hidden, k), bias (num_hidden) -> (n, num_hidden). _relu_FullyConnected is max(x, 0) of
+// that, for graphs on GPUs (ops/closed_operators.h). Its kernels are matrix products
 // (product_list.h), but for the bias's gradient, and these two for batches of up to 512 rows, which read the
 // weight in place.
 void fully_connected_panels(const FullyConnectedParams&, const KernelArgs&);

@@ -32,6 +32,15 @@ void fully_connected_bias_cpu(const FC& p, const KernelArgs& args) {
            args.req[0] == Req::add, *args.context);
 }
 
+void relu_fully_connected_cpu(const FC& p, const KernelArgs& args) {
+  fully_connected_forward<matmul_reference>(p, args);
+  const TensorView& out = args.out[0];
+  dispatch_floating(out.dtype, "_relu_FullyConnected", [&]<class T>(Type<T>) {
+    for (T& item : std::span(out.mutable_as<T>(), static_cast<size_t>(out.size())))
+      item = item <= T(0) ? T(0) : item;
+  });
+}
+
 // By BLAS; halves as float32; the reference.
 struct Products {
   OpTable& table;
@@ -73,6 +82,10 @@ void gradients_linear_cpu(OpTable& table) {
   gradients_linear_dnnl(table);
   each_gradient_product(Products{table});
   table.kernel<fully_connected_bias_cpu>("_backward_FullyConnected_bias", "fully_connected_bias_cpu");
+}
+
+void kernels_closed_products(OpTable& table) {
+  table.kernel<relu_fully_connected_cpu>("_relu_FullyConnected", "relu_fully_connected_cpu");
 }
 
 }  // namespace loomix::ops

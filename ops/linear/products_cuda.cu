@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/settings.h"
+#include "engine/device/cuda/element.h"
 #include "ops/cuda/blas.h"
 #include "ops/cuda/channel_sums.h"
 #include "ops/cuda/closed_product.h"
@@ -43,31 +44,48 @@ struct RowSource {
   __device__ void operator()(int64_t i) const { to[i] = from[i - columns.quotient(i) * columns.divisor()]; }
 };
 
-// The bias is a part of the product where the library has one with it; else the product is added to the bias. Either way halves are
-// rounded once.
+// As the operator `relu` has it.
+template <class T>
+struct RectifyInPlace {
+  T* at;
+  __device__ void operator()(int64_t i) const {
+    const auto x = load(at[i]);
+    at[i] = store<T>(x <= 0 ? decltype(x)(0) : x);
+  }
+};
+
+// Bias and max(x, 0) are a part of the product where the library has one with them; else the product is added to the bias. Either way
+// halves are rounded once.
+template <bool relu>
 class FullyConnectedCuda final : public KernelState {
  public:
   FullyConnectedCuda(const FullyConnectedParams& p, const KernelSpec& spec) {
-    if (p.no_bias) return;
+    if (p.no_bias && !relu) return;
     closed_ = plan_closed_product(gemm_of(fully_connected_product(p, spec.in, spec.out), spec.out[0].dtype),
-                                  {.bias = true});
+                                  {.bias = !p.no_bias, .relu = relu});
   }
 
   void run(const FullyConnectedParams& p, const KernelArgs& args) const {
     const TensorView& out = args.out[0];
-    if (closed_ && closed_->run(args.in[0].data, args.in[1].data, args.in[2].data, out.data, stream_of(args)))
-      return;
-    if (!p.no_bias) write_bias(p, args.in[2], out, stream_of(args));
-    multiply(fully_connected_product(p, args.in, args.out), p.no_bias ? 0 : 1, args);
+    const cudaStream_t stream = stream_of(args);
+    const void* const bias = p.no_bias ? nullptr : args.in[2].data;
+    if (closed_ && closed_->run(args.in[0].data, args.in[1].data, bias, out.data, stream)) return;
+    if (bias) write_bias(p, bias, out, stream);
+    multiply(fully_connected_product(p, args.in, args.out), bias ? 1 : 0, args);
+    if constexpr (relu) {
+      dispatch_floating(out.dtype, "FullyConnected", [&]<class T>(Type<T>) {
+        launch_each(stream, out.size(), RectifyInPlace<T>{out.mutable_as<T>()});
+      });
+    }
   }
 
  private:
-  static void write_bias(const FullyConnectedParams& p, const TensorView& bias, const TensorView& out,
+  static void write_bias(const FullyConnectedParams& p, const void* bias, const TensorView& out,
                          cudaStream_t stream) {
     dispatch_bits(out.dtype, [&]<class T>(Type<T>) {
       launch_each(
           stream, out.size(),
-          RowSource<T>{Divider(p.num_hidden), static_cast<const T*>(bias.data), static_cast<T*>(out.data)});
+          RowSource<T>{Divider(p.num_hidden), static_cast<const T*>(bias), static_cast<T*>(out.data)});
     });
   }
 
@@ -97,8 +115,11 @@ struct Registrar {
 }  // namespace
 
 void kernels_products_cuda(KernelList& list) {
-  list.prepared_kernel<FullyConnectedParams, FullyConnectedCuda>("FullyConnected", "fully_connected_cublas",
-                                                                 DeviceType::gpu);
+  using FC = FullyConnectedParams;
+  list.prepared_kernel<FC, FullyConnectedCuda<false>>("FullyConnected", "fully_connected_cublas",
+                                                      DeviceType::gpu);
+  list.prepared_kernel<FC, FullyConnectedCuda<true>>("_relu_FullyConnected", "relu_fully_connected_cublas",
+                                                     DeviceType::gpu);
   list.kernel<fully_connected_bias_cuda, bias_scratch>("_backward_FullyConnected_bias",
                                                        "fully_connected_bias_cuda", DeviceType::gpu);
   each_product(Registrar{list});

@@ -8,6 +8,7 @@
 #include "ops/quantization/packed.h"
 #include "symbol/autograd/tape.h"
 #include "symbol/executor/bound_executor.h"
+#include "symbol/passes/close.h"
 #include "symbol/passes/defer_scatter.h"
 #include "symbol/passes/end_pass.h"
 #include "symbol/passes/fit_memory.h"
@@ -25,7 +26,7 @@
 #include "symbol/passes/widen_whole.h"
 #include "symbol/tuning/tuner.h"
 
-// From the composed graph to programs: gradient, infer, simplify, layout, recompute, fuse, place, plan; within a memory budget those
+// From the composed graph to programs: gradient, infer, simplify, layout, recompute, close, fuse, place, plan; within a memory budget those
 // from recompute on until the plan fits. What a pass adds is inferred again.
 // With a monitor the graph stays as it is, so that it sees every node.
 namespace loomix {
@@ -248,11 +249,17 @@ Graph BoundExecutor::in_training_layout(Graph graph, const Constants& constants,
 // Fused nodes take dense arrays of one device. While values are checked, each operator is on its own, so that the first that
 // makes NaN can be named.
 Graph BoundExecutor::fused(Graph graph, const Constants& constants, std::string* explanation) {
+  const engine::DeviceTraits device = traits();
   if (!options_.plan.fuse || monitor_ || options_.plan.own_memory || !options_.groups.empty() ||
-      !traits().fused_chains)
+      runtime_.check_values.load(std::memory_order_relaxed) || !has_dense_arrays_only())
     return graph;
-  if (runtime_.check_values.load(std::memory_order_relaxed)) return graph;
-  if (!has_dense_arrays_only()) return graph;
+  if (device.closed_operators) {
+    Graph closed = close(graph, runtime_.table(), infer(graph, constants), ops::closed_operators());
+    if (explanation != nullptr) *explanation += taken_in("close", graph, closed);
+    graph = std::move(closed);
+    end("close", graph);
+  }
+  if (!device.fused_chains) return graph;
   FusionLog made;
   graph = fuse(graph, runtime_.table(), infer(graph, constants), explanation || log_ ? &made : nullptr);
   if (explanation != nullptr) *explanation += to_text(made);

@@ -107,7 +107,7 @@ def products():
 
 
 def layers():
-    """Products that end with a bias: classifiers, and the two of a transformer's block."""
+    """Products that end with a bias, and with max(x, 0): classifiers, and the two of a transformer's block."""
     mine, other = {}, {}
     for rows, columns, hidden in (
         (64, 2048, 1000),
@@ -126,6 +126,16 @@ def layers():
             if torch is not None:
                 tx, tw, tb = (theirs(*a.shape, dtype=dtype) for a in (x, w, b))
                 other[name] = lambda tx=tx, tw=tw, tb=tb: torch.nn.functional.linear(tx, tw, tb)
+            rectified = mx.sym.Activation(
+                mx.sym.FullyConnected(num_hidden=hidden, name="fc"), act_type="relu"
+            )
+            arrays = dict(zip(rectified.list_arguments(), (x, w, b), strict=True))
+            executor = rectified.bind(GPU, arrays)
+            mine[f"{name}, relu"] = lambda e=executor: e.forward(is_train=False)
+            if torch is not None:
+                other[f"{name}, relu"] = lambda tx=tx, tw=tw, tb=tb: torch.relu(
+                    torch.nn.functional.linear(tx, tw, tb)
+                )
     return mine, other
 
 

@@ -65,6 +65,9 @@ CALLS = {
     "fully connected, a bias anywhere": lambda nd, c: nd.FullyConnected(
         c(numbers(4, 10)), c(numbers(6, 10)), c(numbers(7))[1:], num_hidden=6
     ),
+    "fully connected with relu": lambda nd, c: rectified(c, "float32"),
+    "fully connected with relu, halves": lambda nd, c: rectified(c, "float16"),
+    "fully connected with relu, doubles": lambda nd, c: rectified(c, "float64"),
     "convolution": lambda nd, c: nd.Convolution(
         c(IMAGES), c(numbers(8, 3, 3, 3)), c(numbers(8)), kernel=(3, 3), num_filter=8, pad=(1, 1)
     ),
@@ -114,6 +117,21 @@ def on_cpu(values):
     return mx.nd.array(values, ctx=CPU, dtype=values.dtype)
 
 
+def rectified(c, dtype, first=0.5):
+    """A bound graph, where the activation is a part of the layer."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=48, name="fc")
+    net = mx.sym.Activation(net, act_type="relu")
+    data = numbers(32, 64, dtype=dtype) - 0.5
+    data[0, 0] = first
+    arrays = {
+        "data": data,
+        "fc_weight": numbers(48, 64, dtype=dtype) - 0.5,
+        "fc_bias": numbers(48, dtype=dtype),
+    }
+    executor = net.bind(GPU if c is on_gpu else CPU, {name: c(array) for name, array in arrays.items()})
+    return executor.forward(is_train=False)[0]
+
+
 def dropped(nd, c):
     with mx.autograd.train_mode():
         return nd.Dropout(c(numbers(1000)), p=0.5)
@@ -144,6 +162,11 @@ def main():
             found["ok"] += 1
         found["took"] = round(time.monotonic() - begin, 1)
         print(json.dumps(found), flush=True)
+    # Not a fault: nobody says what a library's max(x, 0) makes of NaN.
+    found["a layer's relu keeps NaN"] = bool(
+        np.isnan(rectified(on_gpu, "float32", np.nan).asnumpy()[0]).all()
+    )
+    print(json.dumps(found), flush=True)
     return 0
 
 

@@ -397,6 +397,7 @@ class CudaRuntime final : public DeviceRuntime {
     constexpr DTypeSet kHalf{DType::float16, DType::bfloat16};
     constexpr DTypeSet kWithSingle{DType::float16, DType::bfloat16, DType::float32};
     return {.channels_last = settings().cuda_conv_tf32 ? kWithSingle : kHalf,
+            .closed_operators = true,
             .fused_chains = true,
             .sparse_arrays = true,
             .records_work = true,

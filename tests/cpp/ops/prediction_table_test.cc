@@ -29,23 +29,24 @@ bool same_kernels(const OpDef& a, const OpDef& b) {
 }
 
 TEST(PredictionTable, LacksOptimizersAndKernelsOfGradientsAlone) {
-  OpTable table, optimizers, in_blocks;
+  OpTable table, optimizers, for_others;
   register_for_prediction(table);
   refuse_gradients(table);
   table.validate();
   register_optimizer(optimizers);
-  register_for_prediction(in_blocks);
-  register_blocked_training(in_blocks);
-  register_blocked_conv_gradients(in_blocks);
-  register_blocked_lrn_gradient(in_blocks);
+  register_for_prediction(for_others);
+  register_blocked_training(for_others);
+  register_blocked_conv_gradients(for_others);
+  register_blocked_lrn_gradient(for_others);
+  register_closed_products(for_others);
   int complete = 0, refused = 0, missing = 0;
   for (const OpDef& op : builtin_table().all()) {
     const OpDef* const own = table.find(op.name);
     if (!own) {
-      // What only a training graph in blocks of channels is made of.
-      const bool is_for_training = op.hidden && in_blocks.find(op.name);
-      EXPECT_TRUE(optimizers.find(op.name) || is_for_training) << op.name << " is not there";
-      missing += is_for_training ? 0 : 1;
+      // What only a training graph in blocks of channels, or a graph on a GPU, is made of.
+      const bool is_for_others = op.hidden && for_others.find(op.name);
+      EXPECT_TRUE(optimizers.find(op.name) || is_for_others) << op.name << " is not there";
+      missing += is_for_others ? 0 : 1;
     } else if (same_kernels(*own, op)) {
       ++complete;
     } else {
