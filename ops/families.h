@@ -66,6 +66,7 @@ Registrar register_blocked_lrn_gradient, gradients_blocked_lrn;
 
 // Operators that end with max(x, 0), which graphs on GPUs are made of.
 Registrar register_closed_products, kernels_closed_products;
+Registrar register_closed_convolution, kernels_closed_convolution;
 
 // Convolutions by Fourier transforms, which run where they are asked for; before the other kernels of convolutions.
 Registrar kernels_conv_fft, kernels_conv_without_fft;

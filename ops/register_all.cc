@@ -69,7 +69,8 @@ void register_all(OpTable& table) {
   const auto run = [&](auto*... registrars) { (registrars(table), ...); };
   run(register_blocked_training, register_blocked_conv_gradients, register_blocked_lrn_gradient,
       gradients_blocked_training, gradients_blocked_lrn);
-  run(register_closed_products, kernels_closed_products);
+  run(register_closed_products, kernels_closed_products, register_closed_convolution,
+      kernels_closed_convolution);
   run(register_optimizer, kernels_single_update, kernels_multi_update, kernels_row_update);
   run(gradients_elemwise_cpu, gradients_reduce_cpu, gradients_shape_move, gradients_shape_slice,
       gradients_shape_join, gradients_index, gradients_boolean_mask, gradients_ordering, gradients_random,

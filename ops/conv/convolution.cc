@@ -187,4 +187,16 @@ void register_conv(OpTable& table) {
       .doc("Convolution by another name, for old files.");
 }
 
+void register_closed_convolution(OpTable& table) {
+  table.add_hidden<Params>("_relu_Convolution", {"data", "weight", "bias"})
+      .last_input_if([](const Params& p) { return !p.no_bias; })
+      .types(kFloatingTypes)
+      .cost(cost)
+      .infer_shape([](const Params& p, ShapeInfer& s) {
+        BilinearShapes shapes(s, 0, 1, -1);
+        convolution_shapes(p, shapes);
+        if (!p.no_bias && s.in(0).ndim_known()) infer_bias(p, s, 2);
+      });
+}
+
 }  // namespace loomix::ops

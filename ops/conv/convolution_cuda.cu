@@ -5,6 +5,7 @@
 #include "ops/cuda/channel_sums.h"
 #include "ops/cuda/dnn.h"
 #include "ops/cuda/index.h"
+#include "ops/cuda/rectify.h"
 #include "ops/cuda/stream.h"
 #include "ops/families_cuda.h"
 #include "ops/vision/vision.h"
@@ -26,14 +27,14 @@ struct AddBias {
   }
 };
 
-// A pass of the operator with attributes P: by a graph of the library's, which has the bias in it; else by its plan; or by plain sums
-// where it has none.
-template <class P, ConvPass pass>
+// A pass of the operator with attributes P: by a graph of the library's, which has the bias and max(x, 0) in it; else by its plan; or by
+// plain sums where it has none.
+template <class P, ConvPass pass, bool relu = false>
 class ConvCuda final : public KernelState {
  public:
   ConvCuda(const P& p, const KernelSpec& spec) : geometry_(geometry(p, spec.in, spec.out)) {
     if (spec.in[0].size() == 0 || spec.in[1].size() == 0 || spec.out[0].size() == 0) return;
-    const ConvEpilogue epilogue{.bias = operands_of(family(p), pass, spec.in).bias != nullptr};
+    const ConvEpilogue epilogue{.bias = operands_of(family(p), pass, spec.in).bias != nullptr, .relu = relu};
     if constexpr (std::is_same_v<P, UpSamplingParams>) find_plan(ConvolutionParams{}, spec, epilogue);
     else find_plan(p, spec, epilogue);
     if (plan_) scratch_bytes = plan_->workspace_bytes;
@@ -49,11 +50,12 @@ class ConvCuda final : public KernelState {
                                        .weight = operands.b.data,
                                        .bias = operands.bias ? operands.bias->data : nullptr,
                                        .out = out.data};
-    if (graph_ && !add && arrays.are_aligned()) return graph_->run(arrays, args.scratch.data(), stream);
+    if (graph_ && !add && graph_->run(arrays, args.scratch.data(), stream)) return;
     if (plan_) plan_->run(operands.a.data, operands.b.data, out.data, add, args.scratch.data(), stream);
     else
       direct_convolution(geometry_, pass, out.dtype, operands.a.data, operands.b.data, out.data, add, stream);
     if (operands.bias) add_bias(*operands.bias, out, stream);
+    if constexpr (relu) rectify(out, stream);
   }
 
  private:
@@ -69,6 +71,11 @@ class ConvCuda final : public KernelState {
     dispatch_floating(out.dtype, "Convolution", [&]<class T>(Type<T>) {
       launch_each(stream, out.size(),
                   AddBias<T>{Divider(inner), Divider(channels), bias.as<T>(), out.mutable_as<T>()});
+    });
+  }
+  static void rectify(const TensorView& out, cudaStream_t stream) {
+    dispatch_floating(out.dtype, "Convolution", [&]<class T>(Type<T>) {
+      launch_each(stream, out.size(), RectifyInPlace<T>{out.mutable_as<T>()});
     });
   }
   void find_plan(const ConvolutionParams& p, const KernelSpec& spec, const ConvEpilogue& epilogue) {
@@ -131,6 +138,8 @@ Support is_bilinear(const UpSamplingParams& p, const KernelSpec&) {
 
 void kernels_conv_cuda(KernelList& list) {
   add<ConvolutionParams>(list, "Convolution", false);
+  list.prepared_kernel<ConvolutionParams, ConvCuda<ConvolutionParams, ConvPass::forward, true>>(
+      "_relu_Convolution", "relu_convolution_cudnn", DeviceType::gpu);
   add<ConvolutionV1Params>(list, "Convolution_v1", false);
   add<DeconvolutionParams>(list, "Deconvolution", true);
   list.prepared_kernel<UpSamplingParams, ConvCuda<UpSamplingParams, ConvPass::data>, is_bilinear>(

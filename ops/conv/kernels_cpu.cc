@@ -27,6 +27,15 @@ void plain_bias(const P& p, const KernelArgs& args) {
   convolution_bias_cpu(p, args);
 }
 
+void relu_convolution_cpu(const ConvolutionParams& p, const KernelArgs& args) {
+  plain<ConvolutionParams, ConvPass::forward, conv_forward_cpu>(p, args);
+  const TensorView& out = args.out[0];
+  dispatch_floating(out.dtype, "_relu_Convolution", [&]<class T>(Type<T>) {
+    for (T& item : std::span(out.mutable_as<T>(), static_cast<size_t>(out.size())))
+      item = item <= T(0) ? T(0) : item;
+  });
+}
+
 // `batched`: the inputs that have images along axis 0, a bit each.
 template <class P, ConvPass pass, class Gemm, class Columns, Reference reference, uint32_t batched>
 void add_pass(OpTable& table, const std::string& op) {
@@ -122,6 +131,10 @@ void gradients_conv_cpu(OpTable& table) {
   add_weight<ConvolutionParams>(table, "_backward_Convolution");
   add_weight<ConvolutionV1Params>(table, "_backward_Convolution_v1");
   add_weight<DeconvolutionParams>(table, "_backward_Deconvolution");
+}
+
+void kernels_closed_convolution(OpTable& table) {
+  table.kernel<relu_convolution_cpu>("_relu_Convolution", "relu_convolution_cpu");
 }
 
 }  // namespace loomix::ops

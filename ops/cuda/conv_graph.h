@@ -89,6 +89,7 @@ struct CompiledGraph {
   BackendDescriptor engine{CUDNN_BACKEND_ENGINE_DESCRIPTOR}, config{CUDNN_BACKEND_ENGINECFG_DESCRIPTOR},
       plan{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
   size_t workspace_bytes = 0;
+  std::string text;  // the proposal
 };
 
 class ConvGraph {
@@ -105,6 +106,9 @@ class ConvGraph {
   std::vector<std::string> proposals(const ops::CudnnOptions& options) const;
   // Null where the text names no such engine, cuDNN does not compile it, or it asks for more memory than the options allow.
   std::unique_ptr<CompiledGraph> compile(const std::string& proposal, const ops::CudnnOptions& options) const;
+
+  // The first proposal that compiles; null where there is none.
+  std::unique_ptr<CompiledGraph> first(const ops::CudnnOptions& options) const;
 
   // Of the first proposals the one that takes least time, unless `kept` has an answer already; the answer is kept. Null where nothing
   // compiles, or can be timed.

@@ -224,7 +224,15 @@ std::unique_ptr<CompiledGraph> ConvGraph::compile(const std::string& proposal,
   const auto bytes = made->plan.get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1);
   if (bytes.empty() || static_cast<size_t>(bytes[0]) > options.workspace_bytes) return nullptr;
   made->workspace_bytes = static_cast<size_t>(bytes[0]);
+  made->text = proposal;
   return made;
+}
+
+std::unique_ptr<CompiledGraph> ConvGraph::first(const ops::CudnnOptions& options) const {
+  for (const std::string& proposal : proposals(options)) {
+    if (auto compiled = compile(proposal, options)) return compiled;
+  }
+  return nullptr;
 }
 
 std::unique_ptr<CompiledGraph> ConvGraph::fastest(const ops::CudnnOptions& options, TunedChoices& kept,
@@ -234,7 +242,6 @@ std::unique_ptr<CompiledGraph> ConvGraph::fastest(const ops::CudnnOptions& optio
     if (auto compiled = compile(*answer, options)) return compiled;
   }
   std::unique_ptr<CompiledGraph> best;
-  std::string name;
   float least = 0;
   int timed = 0;
   for (const std::string& proposal : proposals(options)) {
@@ -245,10 +252,9 @@ std::unique_ptr<CompiledGraph> ConvGraph::fastest(const ops::CudnnOptions& optio
     ++timed;
     if (best && *took >= least) continue;
     best = std::move(compiled);
-    name = proposal;
     least = *took;
   }
-  if (best) kept.add(question, name);
+  if (best) kept.add(question, best->text);
   return best;
 }
 

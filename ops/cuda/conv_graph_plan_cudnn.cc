@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "ops/cuda/conv_graph.h"
 #include "ops/cuda/dnn_handle_cudnn.h"
@@ -66,10 +71,12 @@ class TrialEvent {
   cudaEvent_t event_ = nullptr;
 };
 
+// An engine holds kernels of the device for which it was compiled. Kernels are prepared once for all devices, so the plan compiles it
+// for another one when that runs first.
 class GraphPlan final : public ConvGraphPlan {
  public:
-  GraphPlan(const ConvGeometry& g, DType dtype, const ConvEpilogue& epilogue, cudnnHandle_t handle)
-      : epilogue_(epilogue), graph_(g, dtype, epilogue, {.handle = handle}) {
+  GraphPlan(const ConvGeometry& g, DType dtype, const ConvEpilogue& epilogue, const CudnnOptions& options)
+      : geometry_(g), dtype_(dtype), epilogue_(epilogue), options_(options) {
     const auto bytes = [&](int64_t count) { return static_cast<size_t>(count * size_of(dtype)); };
     const int64_t filters = g.groups * g.filters;
     data_bytes_ = bytes(g.batch * g.groups * g.channels * g.in_size());
@@ -79,29 +86,61 @@ class GraphPlan final : public ConvGraphPlan {
   }
 
   // Takes the engine of cuDNN's first estimate, or else the fastest of those that were timed, here or by an earlier process.
-  bool choose(cudnnHandle_t handle, const CudnnOptions& options, const std::string& question) {
-    if (!graph_.is_valid()) return false;
-    if (options.measure) {
+  bool choose(cudnnHandle_t handle, const std::string& question) {
+    OnDevice& here = devices_.emplace_back(OnDevice{current_device(), graph_for(handle)});
+    if (!here.graph->is_valid()) return false;
+    if (options_.measure) {
       const Trial trial(*this);
-      compiled_ = graph_.fastest(options, timed_convolutions(), question, [&](const CompiledGraph& compiled) {
-        return milliseconds(handle, compiled, trial);
-      });
+      here.compiled = here.graph->fastest(
+          options_, timed_convolutions(), question,
+          [&](const CompiledGraph& compiled) { return milliseconds(handle, compiled, trial); });
     }
-    if (!compiled_) {
-      for (const std::string& proposal : graph_.proposals(options)) {
-        if ((compiled_ = graph_.compile(proposal, options))) break;
-      }
-    }
-    if (compiled_) workspace_bytes = compiled_->workspace_bytes;
-    return compiled_ != nullptr;
+    if (!here.compiled) here.compiled = here.graph->first(options_);
+    if (!here.compiled) return false;
+    workspace_bytes = options_.workspace_bytes = here.compiled->workspace_bytes;
+    return true;
   }
 
-  void run(const Arrays& arrays, void* workspace, cudaStream_t stream) const override {
-    handles<DnnHandle>().with(
-        stream, [&](const DnnHandle& dnn) { execute(dnn.handle, *compiled_, epilogue_, arrays, workspace); });
+  bool run(const Arrays& arrays, void* workspace, cudaStream_t stream) const override {
+    if (!arrays.are_aligned()) return false;
+    bool ran = false;
+    handles<DnnHandle>().with(stream, [&](const DnnHandle& dnn) {
+      const CompiledGraph* const compiled = compiled_here(dnn.handle);
+      if (compiled == nullptr) return;
+      check(execute(dnn.handle, *compiled, epilogue_, arrays, workspace), "a convolution");
+      ran = true;
+    });
+    return ran;
   }
 
  private:
+  struct OnDevice {
+    int device;
+    std::unique_ptr<ConvGraph> graph;
+    std::unique_ptr<CompiledGraph> compiled = nullptr;  // null: the device has no such graph
+  };
+
+  static int current_device() {
+    int device = 0;
+    cudaGetDevice(&device);
+    return device;
+  }
+  std::unique_ptr<ConvGraph> graph_for(cudnnHandle_t handle) const {
+    return std::make_unique<ConvGraph>(geometry_, dtype_, epilogue_, GraphDevice{.handle = handle});
+  }
+  const CompiledGraph* compiled_here(cudnnHandle_t handle) const {
+    const int device = current_device();
+    const std::lock_guard lock(mutex_);
+    for (const OnDevice& one : devices_) {
+      if (one.device == device) return one.compiled.get();
+    }
+    OnDevice& here = devices_.emplace_back(OnDevice{device, graph_for(handle)});
+    const std::string& engine = devices_.front().compiled->text;
+    if (here.graph->is_valid()) here.compiled = here.graph->compile(engine, options_);
+    if (here.graph->is_valid() && !here.compiled) here.compiled = here.graph->first(options_);
+    return here.compiled.get();
+  }
+
   // Arrays to try engines on. Null where there is no memory for them.
   struct Trial {
     TrialMemory memory;
@@ -139,10 +178,13 @@ class GraphPlan final : public ConvGraphPlan {
     return took;
   }
 
+  const ConvGeometry geometry_;
+  const DType dtype_;
   const ConvEpilogue epilogue_;
-  const ConvGraph graph_;
-  std::unique_ptr<CompiledGraph> compiled_;
+  CudnnOptions options_;  // with no more memory than was found to be needed
   size_t data_bytes_ = 0, weight_bytes_ = 0, bias_bytes_ = 0, out_bytes_ = 0;
+  mutable std::mutex mutex_;  // guards what follows
+  mutable std::deque<OnDevice> devices_;
 };
 
 }  // namespace
@@ -155,8 +197,8 @@ std::unique_ptr<ConvGraphPlan> plan_conv_graph(const ConvGeometry& geometry, DTy
                                        epilogue.residual ? " residual" : "", epilogue.relu ? " relu" : "");
   std::unique_ptr<GraphPlan> made;
   handles<DnnHandle>().with(nullptr, [&](const DnnHandle& dnn) {
-    made = std::make_unique<GraphPlan>(geometry, dtype, epilogue, dnn.handle);
-    if (!made->choose(dnn.handle, options, question(name, geometry, dtype, options))) made.reset();
+    made = std::make_unique<GraphPlan>(geometry, dtype, epilogue, options);
+    if (!made->choose(dnn.handle, question(name, geometry, dtype, options))) made.reset();
   });
   return made;
 }

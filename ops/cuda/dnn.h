@@ -27,7 +27,7 @@ struct ConvEpilogue {
   bool bias = false, residual = false, relu = false;
 };
 
-// A forward convolution with its epilogue as one graph of the library's. Safe for several runs at once.
+// A forward convolution with its epilogue as one graph of the library's. Safe for several runs at once, on any device.
 class ConvGraphPlan {
  public:
   static constexpr size_t kAlignment = 16;  // of each array, in bytes
@@ -43,7 +43,8 @@ class ConvGraphPlan {
     }
   };
   virtual ~ConvGraphPlan() = default;
-  virtual void run(const Arrays& arrays, void* workspace, cudaStream_t stream) const = 0;
+  // False, with nothing done, where an array does not begin at a multiple of kAlignment, or the current device has no such graph.
+  virtual bool run(const Arrays& arrays, void* workspace, cudaStream_t stream) const = 0;
   size_t workspace_bytes = 0;
 };
 

@@ -2,11 +2,11 @@
 #include <memory>
 
 #include "base/settings.h"
-#include "engine/device/cuda/element.h"
 #include "ops/cuda/blas.h"
 #include "ops/cuda/channel_sums.h"
 #include "ops/cuda/closed_product.h"
 #include "ops/cuda/elementwise.h"
+#include "ops/cuda/rectify.h"
 #include "ops/families_cuda.h"
 #include "ops/linear/product_list.h"
 
@@ -42,16 +42,6 @@ struct RowSource {
   const T* from;
   T* to;
   __device__ void operator()(int64_t i) const { to[i] = from[i - columns.quotient(i) * columns.divisor()]; }
-};
-
-// As the operator `relu` has it.
-template <class T>
-struct RectifyInPlace {
-  T* at;
-  __device__ void operator()(int64_t i) const {
-    const auto x = load(at[i]);
-    at[i] = store<T>(x <= 0 ? decltype(x)(0) : x);
-  }
 };
 
 // Bias and max(x, 0) are a part of the product where the library has one with them; else the product is added to the bias. Either way

@@ -89,3 +89,75 @@ def test_several_run_at_once():
     for i, out in enumerate(outs):
         want = np.broadcast_to((i * flat + bias.asnumpy())[:, None, None], (2, 8, 7, 7))
         np.testing.assert_allclose(out.asnumpy(), want, rtol=2e-3, atol=2e-2)
+
+
+# ---- convolutions that end with max(x, 0) ----
+
+
+def network(**attributes):
+    """Two of them, and one that something else reads."""
+    net = mx.sym.Variable("data")
+    for i in range(2):
+        net = mx.sym.Convolution(net, num_filter=8, kernel=(3, 3), pad=(1, 1), name=f"conv{i}", **attributes)
+        net = mx.sym.Activation(net, act_type="relu", name=f"relu{i}")
+    last = mx.sym.Convolution(net, num_filter=8, kernel=(1, 1), name="conv2", **attributes)
+    return last + mx.sym.relu(last)
+
+
+def operators(net, train, dtype="float32", ctx=None):
+    types = dict.fromkeys(net.list_arguments(), dtype)
+    made = net.explain(ctx or mx.gpu(0), is_train=train, type_dict=types, data=(2, 4, 9, 8))
+    return [operator.op for operator in made.operators]
+
+
+def passes(net, ctx, dtype, train, grad_req):
+    """What four passes give: from the third on a GPU plays what it recorded."""
+    executor = net.simple_bind(
+        ctx, data=(2, 4, 9, 8), grad_req=grad_req, type_dict=dict.fromkeys(net.list_arguments(), dtype)
+    )
+    for array, values in zip(
+        executor.arg_arrays, arrays([a.shape for a in executor.arg_arrays], dtype), strict=True
+    ):
+        array[:] = values.as_in_context(ctx)
+    found = []
+    for _ in range(4):
+        out = executor.forward(is_train=train)[0]
+        if train:
+            executor.backward(mx.nd.ones(out.shape, ctx=ctx, dtype=dtype))
+        found += [a.copyto(mx.cpu()) for a in (out, *executor.grad_arrays) if a is not None]
+    return found
+
+
+@pytest.mark.parametrize("dtype", list(ERRORS))
+@pytest.mark.parametrize("train, grad_req", [(False, "null"), (True, "write"), (True, "add")])
+@pytest.mark.parametrize("attributes", [{}, {"num_group": 2}, {"no_bias": True}, {"cudnn_off": True}])
+def test_networks_agree_with_the_host(dtype, train, grad_req, attributes):
+    net = network(**attributes)
+    got, want = (passes(net, ctx, dtype, train, grad_req) for ctx in (mx.gpu(0), mx.cpu()))
+    for g, w in zip(got, want, strict=True):
+        # Three layers, of which each was rounded. A number near 0 may be on its other side there, which gradients show.
+        want64 = w.astype("float64").asnumpy()
+        error = np.linalg.norm(g.astype("float64").asnumpy() - want64)
+        assert error <= 10 * ERRORS[dtype] * np.linalg.norm(want64)
+
+
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_an_activation_is_a_part_of_its_convolution(train, dtype):
+    found = operators(network(), train, dtype)
+    assert found.count("_relu_Convolution") == 2 and found.count("Convolution") == 1
+    assert "Activation" not in found
+
+
+def test_one_without_a_graph_stays_apart():
+    for found in (operators(network(), False, "float64"), operators(network(cudnn_off=True), False),
+                  operators(network(algorithm="direct"), False)):  # fmt: skip
+        assert "_relu_Convolution" not in found and found.count("Convolution") == 3
+    assert "_relu_Convolution" not in operators(network(), False, ctx=mx.cpu())
+
+
+def test_a_normalisation_between_is_worked_into_the_weight():
+    net = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=8, kernel=(3, 3), no_bias=True, name="conv")
+    net = mx.sym.relu(mx.sym.BatchNorm(net, name="norm"))
+    assert operators(net, False).count("_relu_Convolution") == 1
+    assert operators(net, True).count("_relu_Convolution") == 0

@@ -61,7 +61,7 @@ def test_blocked_layouts_are_for_devices_that_have_kernels_for_them_and_chains_a
     net = small_net()
     bound = bound_on(net, GPU, values_for(net, data=(2, 3, 6, 6)))
     bound.forward()
-    assert operators_of(bound) == ["Convolution", "relu", "Pooling", "FullyConnected"]
+    assert operators_of(bound) == ["_relu_Convolution", "Pooling", "FullyConnected"]
     chain = mx.sym.exp(mx.sym.Variable("data") * 2 + 1)
     assert operators_of(bound_on(chain, GPU, {"data": np.ones(3)})) == ["_fused"]
 

@@ -144,6 +144,20 @@ def biased_convolutions():
     }
 
 
+def closed_convolutions():
+    """The kernels of a convolution with a bias and max(x, 0): by a graph of cuDNN's, and of a type that has none."""
+    cupti()
+    net = mx.sym.Convolution(mx.sym.Variable("data"), kernel=(3, 3), num_filter=4, name="conv")
+    net = mx.sym.Activation(net, act_type="relu")
+    found = {}
+    for dtype in ("float16", "float64"):
+        types = dict.fromkeys(net.list_arguments(), dtype)
+        executor = net.simple_bind(GPU, data=(2, 3, 9, 9), grad_req="null", type_dict=types)
+        seen = profile(lambda e=executor: e.forward(is_train=False))
+        found[dtype] = len([e for e in seen["events"] if e["cat"] == "kernel"])
+    return found
+
+
 def copies():
     cupti()
     data = mx.nd.array(np.ones((300, 300)))
@@ -475,6 +489,11 @@ def test_a_bias_is_a_kernel_only_where_cudnn_has_no_graph_with_it():
         "by Winograd's method": [1, 2],
         "without cuDNN": [2, 2],
     }
+
+
+def test_an_activation_is_a_part_of_the_graph():
+    found, _ = run(closed_convolutions)
+    assert found == {"float16": 1, "float64": 3}
 
 
 def test_a_program_may_end_while_it_is_profiled():

@@ -52,15 +52,17 @@ class LoopGraph final : public ConvGraphPlan {
       : geometry_(g), dtype_(dtype), epilogue_(epilogue) {
     workspace_bytes = 32;
   }
-  void run(const Arrays& arrays, void* workspace, cudaStream_t stream) const override {
-    // An array that the graph has and the call has not, or the other way, is no pointer that a pack of variants may hold.
-    if (!arrays.are_aligned() || epilogue_.bias != (arrays.bias != nullptr) ||
-        epilogue_.residual != (arrays.residual != nullptr))
-      return standin::note_error("a graph's array is missing, or does not start at a multiple of 16 bytes");
+  bool run(const Arrays& arrays, void* workspace, cudaStream_t stream) const override {
+    if (!arrays.are_aligned()) return false;
+    if (epilogue_.bias != (arrays.bias != nullptr) || epilogue_.residual != (arrays.residual != nullptr)) {
+      standin::note_error("a graph's array is missing, or is none of it");
+      return true;
+    }
     standin::put_on(stream, [g = geometry_, dtype = dtype_, epilogue = epilogue_, arrays, workspace] {
       std::memset(workspace, 0x5a, 32);
       dispatch_floating(dtype, "Convolution", [&]<class T>(Type<T>) { compute<T>(g, epilogue, arrays); });
     });
+    return true;
   }
 
  private:

@@ -41,11 +41,7 @@ class ConvGraphs : public ::testing::Test {
   }
   // The first proposal that compiles; null where there is none.
   std::unique_ptr<CompiledGraph> first(const ConvGraph& graph, const CudnnOptions& options = kOptions) const {
-    if (!graph.is_valid()) return nullptr;
-    for (const std::string& proposal : graph.proposals(options)) {
-      if (auto compiled = graph.compile(proposal, options)) return compiled;
-    }
-    return nullptr;
+    return graph.is_valid() ? graph.first(options) : nullptr;
   }
 
   static constexpr CudnnOptions kOptions{.workspace_bytes = size_t{1} << 30};

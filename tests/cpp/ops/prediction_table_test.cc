@@ -39,6 +39,7 @@ TEST(PredictionTable, LacksOptimizersAndKernelsOfGradientsAlone) {
   register_blocked_conv_gradients(for_others);
   register_blocked_lrn_gradient(for_others);
   register_closed_products(for_others);
+  register_closed_convolution(for_others);
   int complete = 0, refused = 0, missing = 0;
   for (const OpDef& op : builtin_table().all()) {
     const OpDef* const own = table.find(op.name);
