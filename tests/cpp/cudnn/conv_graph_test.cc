@@ -81,9 +81,13 @@ TEST_F(ConvGraphs, OfResNet50AreThereInEachTypeAndOrder) {
     for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32}) {
       for (const bool last : {false, true}) {
         for (const ConvEpilogue& epilogue : {kNone, kBias, kRelu, kBlock}) {
-          EXPECT_TRUE(first(graph(geometry(layer, last), dtype, epilogue)))
-              << fmt::format("{} to {}, kernel {}, {}{}", layer.channels, layer.filters, layer.kernel,
-                             name_of(dtype), last ? ", channels last" : "");
+          const ConvGraph made = graph(geometry(layer, last), dtype, epilogue);
+          const std::string name = fmt::format("{} to {}, kernel {}, {}{}", layer.channels, layer.filters,
+                                               layer.kernel, name_of(dtype), last ? ", channels last" : "");
+          EXPECT_TRUE(first(made)) << name;
+          if (dtype == DType::float32) {
+            EXPECT_TRUE(first(made, kAllBits)) << name << " without TF32";
+          }
         }
       }
     }
