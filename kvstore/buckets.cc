@@ -36,6 +36,7 @@ void push_call(Runtime& runtime, const Request& request, std::string_view name, 
     tags.write(array);
     bytes += array.bytes();
   }
+  if (request.order) tags.use(request.order->of(out[0].device()));
   const std::vector<ops::Req> requests(out.size(), ops::Req::write);
   const Ref<const AttrsBase> parsed = runtime.table().parse(op, attrs);
   Ref<OpCall> call = OpCall::make(runtime, {.op = op,
@@ -149,11 +150,6 @@ Joined& BucketMemory::of(Bucket bucket) {
     memory.keys = std::move(keys);
   }
   return memory;
-}
-
-int priority_of(Bucket bucket) {
-  return (*std::ranges::max_element(bucket, {}, [](const KeyValues* entry) { return entry->priority; }))
-      ->priority;
 }
 
 Key name_of(Bucket bucket) {

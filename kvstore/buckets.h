@@ -42,8 +42,9 @@ class BucketMemory {
 };
 // `array`, or a fresh one in its place if it is not of this size, type and device.
 const NDArray& sized(Runtime& runtime, NDArray& array, int64_t size, DType dtype, Device device);
-// The largest of an entry's.
-int priority_of(Bucket bucket);
+// Of what GPUs do for the keys of a step, whatever the priorities of these. Copies wait on a stream, too, and what comes behind them: so
+// all are in the order in which gradients are ready.
+inline constexpr int kPriority = 0;
 // For errors: the first key, and how many more there are.
 Key name_of(Bucket bucket);
 

@@ -72,7 +72,8 @@ DeviceGroupStore::DeviceGroupStore(Runtime& runtime, std::string type,
       type_(std::move(type)),
       hosts_(std::move(hosts)),
       connect_(std::move(connect)),
-      hosts_channel_(runtime.engine().new_var()) {}
+      hosts_channel_(runtime.engine().new_var()),
+      order_(runtime.engine()) {}
 
 template <class Entries>
 auto& DeviceGroupStore::find(Entries& entries, const Key& key) const {
@@ -123,7 +124,6 @@ std::shared_ptr<const DeviceGroupStore::Ring> DeviceGroupStore::ring(const Key& 
   const auto made = std::make_shared<Ring>();
   made->devices = devices;
   made->ready = NDArray(runtime_.engine(), Shape{1}, DType::uint8, Device::cpu());
-  for (size_t i = 0; i < devices.size(); ++i) made->channels.push_back(runtime_.engine().new_var());
   ArrayTags tags;
   tags.write(made->ready);
   tags.use(*hosts_channel_);
@@ -138,13 +138,14 @@ std::shared_ptr<const DeviceGroupStore::Ring> DeviceGroupStore::ring(const Key& 
 
 void DeviceGroupStore::all_reduce(const Request& request, const std::shared_ptr<const Ring>& ring,
                                   std::span<const NDArray> values, std::span<const NDArray> sums) {
+  runtime_.gradients_travel = true;
   ArrayTags verified;
   for (size_t i = 0; i < values.size(); ++i) {
     ArrayTags tags;
     tags.read(ring->ready);
     for (const NDArray& value : values) tags.read(value);
     tags.write(sums[i]);
-    tags.use(*ring->channels[i]);
+    tags.use(order_.of(ring->devices[i]));
     push_task(make_ref<AllReduce>(request, ring, i, values[i], sums[i]), tags, sums[i], sums[i].bytes(), 1);
     verified.update(sums[i]);
   }
@@ -207,13 +208,14 @@ void DeviceGroupStore::pushpull_all(std::span<const KeyValues> entries) {
   const size_t least_devices = hosts_ ? 1 : 2;
   for (const auto& bucket : make_buckets(entries, int64_t{settings().kv_bucket_kb} * 1024, least_devices)) {
     if (bucket.size() > 1) pushpull_bucket(bucket);
-    else pushpull(bucket[0]->key, bucket[0]->values, bucket[0]->outs, bucket[0]->priority);
+    else pushpull(bucket[0]->key, bucket[0]->values, bucket[0]->outs, kPriority);
   }
 }
 
 // As for one key. What is stored afterwards lies in memory that the keys have in common.
 void DeviceGroupStore::pushpull_bucket(Bucket bucket) {
-  const Request request(runtime_, "kvstore_pushpull", name_of(bucket), priority_of(bucket));
+  Request request(runtime_, "kvstore_pushpull", name_of(bucket), kPriority);
+  request.order = &order_;
   const engine::PushPriority scope(runtime_.engine(), request.priority);
   std::unique_lock lock(mutex_);
   const auto devices = ring(bucket[0]->key, bucket[0]->values);
@@ -281,7 +283,7 @@ void DeviceGroupStore::barrier() {
   {
     const std::lock_guard lock(mutex_);
     if (ring_) {
-      for (const engine::VarRef& channel : ring_->channels) tags.use(*channel);
+      for (const Device device : ring_->devices) tags.use(order_.of(device));
     }
   }
   push_group_call(runtime_.engine(), tags, group_task([](const void*) { return "kvstore_barrier"; }, 0),

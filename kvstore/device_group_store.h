@@ -59,9 +59,8 @@ class DeviceGroupStore final : public KVStore {
   // The devices that add up.
   struct Ring {
     std::vector<Device> devices;
-    DeviceGroups groups;                   // once `ready` is written
-    NDArray ready;                         // holds the error if they do not connect
-    std::vector<engine::VarRef> channels;  // one call at a time for each device, in the order of pushes
+    DeviceGroups groups;  // once `ready` is written
+    NDArray ready;        // holds the error if they do not connect
   };
   class AllReduce;
   class Verification;
@@ -81,6 +80,7 @@ class DeviceGroupStore final : public KVStore {
   const Connect connect_;
   const engine::VarRef hosts_channel_;
   BucketMemory buckets_;
+  StreamOrder order_;         // of calls, too: one at a time for each device
   mutable std::mutex mutex_;  // guards what follows
   std::unordered_map<Key, Entry> entries_;
   std::shared_ptr<const Ring> ring_;

@@ -145,15 +145,14 @@ void LocalStore::pushpull_all(std::span<const KeyValues> entries) {
     check_outs(entry.key, stored(entry.key), entry.outs);
   }
   for (const auto& bucket : make_buckets(entries, int64_t{settings().kv_bucket_kb} * 1024, 2)) {
-    const bool together = bucket.size() > 1 && std::ranges::all_of(bucket, [this](const KeyValues* entry) {
-                            return is_on_gpus(stored(entry->key), entry->values);
-                          });
-    if (together) {
+    const bool on_gpus = std::ranges::all_of(
+        bucket, [this](const KeyValues* entry) { return is_on_gpus(stored(entry->key), entry->values); });
+    if (on_gpus && bucket.size() > 1) {
       pushpull_bucket(bucket);
       continue;
     }
     for (const KeyValues* const entry : bucket)
-      pushpull(entry->key, entry->values, entry->outs, entry->priority);
+      pushpull(entry->key, entry->values, entry->outs, on_gpus ? kPriority : entry->priority);
   }
 }
 
@@ -161,9 +160,10 @@ void LocalStore::pushpull_all(std::span<const KeyValues> entries) {
 void LocalStore::pushpull_bucket(Bucket bucket) {
   const KeyValues& first = *bucket[0];
   const Device device = stored_near(first.key, first.values).device();
-  const Request call = request("kvstore_pushpull", name_of(bucket), priority_of(bucket));
+  const Request call = request("kvstore_pushpull", name_of(bucket), kPriority);
   const engine::PushPriority scope(runtime_.engine(), call.priority);
   Joined& memory = buckets_.of(bucket);
+  runtime_.gradients_travel = true;
   join(runtime_, call, bucket, memory.sent);
   memory.near.resize(memory.sent.size());
   std::vector<NDArray> near = memory.sent;

@@ -20,7 +20,7 @@ namespace loomix::kvstore {
 class LocalStore final : public KVStore {
  public:
   LocalStore(Runtime& runtime, std::string type)
-      : runtime_(runtime), type_(std::move(type)), merger_(runtime) {}
+      : runtime_(runtime), type_(std::move(type)), merger_(runtime), order_(runtime.engine()) {}
 
   std::string_view type() const override { return type_; }
   void init(const Key& key, const NDArray& value) override;
@@ -46,13 +46,16 @@ class LocalStore final : public KVStore {
   NDArray moved(const Key& key, const NDArray& from, Device device);
   std::shared_ptr<const Updater> updater() const;
   Request request(const char* call, const Key& key, int priority) const {
-    return {runtime_, call, key, priority};
+    Request made(runtime_, call, key, priority);
+    made.order = &order_;
+    return made;
   }
 
   Runtime& runtime_;
   const std::string type_;
   Merger merger_;
   BucketMemory buckets_;
+  mutable StreamOrder order_;
   std::atomic<size_t> placed_ = 0;  // keys whose value went to a GPU
   mutable std::mutex mutex_;        // guards what follows
   std::unordered_map<Key, NDArray> values_;

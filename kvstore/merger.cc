@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kvstore/buckets.h"
 #include "kvstore/combine.h"
 #include "ndarray/copy.h"
 #include "ndarray/sparse.h"
-#include "symbol/executor/run_node.h"
 
 namespace loomix::kvstore {
 namespace {
@@ -74,6 +74,14 @@ Merger::Memory& Merger::memory_of(const Key& key) {
   return memory_[key];
 }
 
+// From a GPU to where they are added up.
+void Merger::note_travel(std::span<const NDArray> values, Device to) {
+  const auto travels = [&](const NDArray& value) {
+    return !value.device().is_host() && value.device() != to;
+  };
+  if (std::ranges::any_of(values, travels)) runtime_.gradients_travel = true;
+}
+
 bool Merger::compresses(const NDArray& like) const {
   return compression_.enabled() && like.is_dense() && like.dtype() == DType::float32;
 }
@@ -81,6 +89,7 @@ bool Merger::compresses(const NDArray& like) const {
 void Merger::merge(const Request& request, const Key& key, std::span<const NDArray> values,
                    std::span<const NDArray> destinations) {
   const NDArray& like = destinations[0];
+  note_travel(values, Device::cpu());
   const Arrays arrays = reachable(values, like);
   const std::span<const NDArray> sources{arrays.data(), arrays.size()};
   if (!like.is_dense()) {
@@ -115,6 +124,7 @@ void Merger::merge(const Request& request, const Key& key, std::span<const NDArr
 
 NDArray Merger::merge(const Request& request, const Key& key, std::span<const NDArray> values,
                       const NDArray& like) {
+  note_travel(values, Device::cpu());
   if (values.size() == 1 && !compresses(like)) return reachable(values, like)[0];
   Memory& memory = memory_of(key);
   if (memory.sum.is_none() || memory.sum.device() != like.device()) {
@@ -129,6 +139,7 @@ NDArray Merger::merge(const Request& request, const Key& key, std::span<const ND
 NDArray Merger::merge_on(const Request& request, const Key& key, std::span<const NDArray> values,
                          Device device) {
   const engine::PushPriority scope(runtime_.engine(), request.priority);
+  note_travel(values, device);
   Arrays near;
   for (const NDArray& value : values)
     near.push_back(value.device() == device ? value : copy_to(value, device));
@@ -136,12 +147,8 @@ NDArray Merger::merge_on(const Request& request, const Key& key, std::span<const
   NDArray& sum = memory_of(key).sum;
   if (sum.is_none() || sum.device() != device)
     sum = NDArray(runtime_.engine(), values[0].shape(), values[0].dtype(), device);
-  const ops::OpDef& op = *runtime_.table().core().add_many;
-  std::vector<const NDArray*> in;
-  for (const NDArray& value : near) in.push_back(&value);
-  NDArray* const out = &sum;
-  run_node(runtime_, op, runtime_.table().parse(op, {{"num_args", std::to_string(in.size())}}), in,
-           {.out = {&out, 1}});
+  // On the stream of communication: that of computing has the rest of the backward pass before it.
+  add(runtime_, request, {near.data(), near.size()}, sum);
   return sum;
 }
 

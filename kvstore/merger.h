@@ -36,6 +36,7 @@ class Merger {
     std::vector<NDArray> residuals;  // of the devices, in their order
   };
   Memory& memory_of(const Key& key);
+  void note_travel(std::span<const NDArray> values, Device to);
 
   Runtime& runtime_;
   CompressionParams compression_;

@@ -10,6 +10,13 @@
 
 namespace loomix::kvstore {
 
+engine::Var& StreamOrder::of(Device device) {
+  const std::lock_guard lock(mutex_);
+  engine::VarRef& var = vars_[device];
+  if (!var) var = engine_.new_var();
+  return *var;
+}
+
 Request::Request(const Runtime& runtime, const char* call_name, const Key& key, int wanted_priority)
     : name(call_name),
       key(to_text(key)),

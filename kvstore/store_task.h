@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "kvstore/key.h"
@@ -9,6 +11,19 @@
 #include "symbol/executor/runtime.h"
 
 namespace loomix::kvstore {
+
+// What a store puts on a GPU's stream of communication, in the order of the pushes: all work there waits where one has to, so
+// what can be issued early must not come before what is ready early. Thread-safe.
+class StreamOrder {
+ public:
+  explicit StreamOrder(engine::Engine& engine) : engine_(engine) {}
+  engine::Var& of(Device device);  // used by each task
+
+ private:
+  engine::Engine& engine_;
+  std::mutex mutex_;  // guards the map
+  std::map<Device, engine::VarRef> vars_;
+};
 
 // Who asked for a piece of the store's work, for traces and errors, and how urgent it is.
 struct Request {
@@ -18,6 +33,7 @@ struct Request {
   int8_t priority;
   const OriginHook* hook;
   Origin origin;
+  StreamOrder* order = nullptr;  // of operators on GPUs
 };
 
 // One piece of the store's work on arrays, run by the engine on the lane of communication, so that it overlaps

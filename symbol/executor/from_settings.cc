@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/executor/from_settings.h"
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -84,6 +85,7 @@ PlanOptions plan_from_settings() {
   plan.bulk_inference = given.bulk_inference ? given.bulk_size : 1;
   plan.bulk_forward = plan.bulk_backward = given.bulk_train ? given.bulk_size : 1;
   plan.captured = given.captured_steps;
+  plan.leaving_bytes = std::max(int64_t{given.kv_bucket_kb} * 1024, int64_t{1});
   plan.streams = given.captured_streams;
   plan.recompute_share = given.recompute_share;
   return plan;

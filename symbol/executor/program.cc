@@ -455,7 +455,9 @@ void Program::run_forward(const RandomRun* replay) {
                      ? (*replay)[i]
                      : runtime_.generators().reserve(random_devices_[i], random_numbers_[i]);
   }
-  if (std::exchange(units_changed_, false)) make_units();
+  const bool ends_late =
+      training_ && !ends_early_ && runtime_.gradients_travel.load(std::memory_order_relaxed);
+  if (std::exchange(units_changed_, false) || ends_late) make_units();
   ++pass_;
   push_gate();
   for (size_t i = 0; i < first_backward_unit_; ++i) push(units_[i], !replay);

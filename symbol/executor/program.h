@@ -27,6 +27,8 @@ struct PlanOptions {
   int bulk_inference = 64, bulk_forward = 64, bulk_backward = 64;
   int captured =
       4096;  // operators on a device that may be one task, which is recorded and launched as one piece; 1: each is a task
+  // Such a task of a backward pass ends where gradients of as many bytes leave it, if stores bring them to other places.
+  int64_t leaving_bytes = int64_t{4} << 20;
   int streams = 4;  // of a device, on which branches of such a piece run side by side; 1: one after the other
   double recompute_share = 0.01;  // of a pass's time, for what gradients then need not keep
   int64_t memory_budget = 0;      // bytes that the plan may take, at the price of recomputing; 0: any
@@ -120,6 +122,7 @@ class Program final : public RefCounted {
   };
   void make_steps();
   void make_units();
+  int64_t leaving_bytes(NodeId id) const;
   bool records_work(NodeId id) const;
   void make_bulk(Unit& unit) const;
   bool renew_bulk(Unit& unit);
@@ -174,6 +177,7 @@ class Program final : public RefCounted {
   std::vector<Unit> units_;         // all steps, in their order
   size_t first_backward_unit_ = 0;
   bool units_changed_ = false;            // steps became loose: units are made anew before the next run
+  bool ends_early_ = false;               // units were made when gradients travelled
   std::vector<engine::VarRef> starts_;    // written by the steps that nothing planned precedes
   ArenaBlock::Vars ends_[2];              // what must be through before the arena is free, after each segment
   std::vector<engine::Tag> own_gate_[2];  // gate after a run of this program that ended with that segment

@@ -27,6 +27,16 @@ bool Program::records_work(NodeId id) const {
   return runtime_.engine().device(devices_[id]).traits().records_work;
 }
 
+// What a node writes for others than the program's own steps.
+int64_t Program::leaving_bytes(NodeId id) const {
+  int64_t bytes = 0;
+  for (int i = 0; i < graph_[id].num_outputs; ++i) {
+    const int value = index_(id, i);
+    if (!plan_.planned(plan_.root[value]) && !arrays_[value].is_none()) bytes += arrays_[value].bytes();
+  }
+  return bytes;
+}
+
 // Of a pass that ran before, the gate of the next one waits for all; so units may change between two passes.
 void Program::make_units() {
   units_.clear();
@@ -46,19 +56,24 @@ void Program::make_units() {
     entry.may_join = call.may_join();
     entry.issues = call.only_issues() && !step.is_loose && records_work(step.node);
     entry.leaves = std::ranges::any_of(entry.tags, leaves);
+    if (entry.leaves) entry.leaving_bytes = leaving_bytes(step.node);
   }
-  const auto add = [&](size_t begin, size_t end, int most) {
-    const MostSteps both{.short_ones = most, .issued = options_.captured};
-    for (const uint32_t size : group_steps(std::span(scheduled).subspan(begin, end - begin), both)) {
+  const auto add = [&](size_t begin, size_t end, const MostSteps& most) {
+    for (const uint32_t size : group_steps(std::span(scheduled).subspan(begin, end - begin), most)) {
       const auto first = static_cast<uint32_t>(begin);
       begin += size;
       for (uint32_t i = first; i < begin; ++i) steps_[i].unit = static_cast<uint32_t>(units_.size());
       units_.push_back({first, static_cast<uint32_t>(begin)});
     }
   };
-  add(0, first_backward_, training_ ? options_.bulk_forward : options_.bulk_inference);
+  MostSteps most{.short_ones = training_ ? options_.bulk_forward : options_.bulk_inference,
+                 .issued = options_.captured};
+  add(0, first_backward_, most);
   first_backward_unit_ = units_.size();
-  add(first_backward_, steps_.size(), options_.bulk_backward);
+  most.short_ones = options_.bulk_backward;
+  ends_early_ = runtime_.gradients_travel.load(std::memory_order_relaxed);
+  if (ends_early_) most.leaving_bytes = options_.leaving_bytes;
+  add(first_backward_, steps_.size(), most);
   find_own_vars();
   for (Unit& unit : units_) {
     if (unit.end - unit.first == 1) continue;

@@ -40,6 +40,9 @@ class Runtime {
   Device default_device = Device::cpu();     // of operators without inputs
   bool device_fallback = true;               // whether operators without a kernel for a GPU run on the host
   std::atomic<bool> has_gpu_kernels{false};  // the table has those of the CUDA module
+  // Stores bring gradients of GPUs to other places. Tasks of backward passes then end early, so that these leave meanwhile. Any thread
+  // sets it.
+  std::atomic<bool> gradients_travel{false};
 
  private:
   engine::Engine* engine_;

@@ -21,6 +21,7 @@ class Grouper {
     if (!open_.empty() && !joins(step)) close();
     start_ns_ = std::max(start_ns_, ready_ns(step));
     cost_ns_ += step.cost_ns / std::max(step.cores, 1);
+    leaving_bytes_ += step.leaving_bytes;
     open_.push_back(&step);
     for (const engine::Tag& tag : step.tags) {
       if (tag.access != engine::Access::read) vars_[tag.var].written_in = open_.size();
@@ -42,7 +43,7 @@ class Grouper {
     const ScheduledStep& last = *open_.back();
     const auto size = static_cast<int>(open_.size());
     if (!(step.device == last.device)) return false;
-    if (step.issues && last.issues) return size < most_.issued;
+    if (step.issues && last.issues) return size < most_.issued && leaving_bytes_ < most_.leaving_bytes;
     if (size >= most_.short_ones || !step.may_join || !last.may_join || last.leaves) return false;
     if (step.cost_ns > kMostOfOneNs) return false;
     if (last.cost_ns > kMostOfOneNs || cost_ns_ + step.cost_ns > kMostOfTaskNs) return false;
@@ -82,12 +83,14 @@ class Grouper {
     sizes_.push_back(static_cast<uint32_t>(open_.size()));
     open_.clear();
     start_ns_ = cost_ns_ = 0;
+    leaving_bytes_ = 0;
   }
 
   const MostSteps most_;
   std::unordered_map<const engine::Var*, VarTimes> vars_;
   std::vector<const ScheduledStep*> open_;
   double start_ns_ = 0, cost_ns_ = 0;  // of the open task
+  int64_t leaving_bytes_ = 0;
   std::vector<uint32_t> sizes_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,17 +15,20 @@ namespace loomix {
 struct ScheduledStep {
   std::span<const engine::Tag> tags;
   Device device;
-  double cost_ns = 0;     // on one core
-  int cores = 1;          // the most that it makes use of
-  bool may_join = false;  // short, on a host, and through when its kernel returns
-  bool leaves = false;    // writes what others may wait for: a gradient, an output, a state
-  bool issues = false;    // on a device that records work, and only puts work on its queue
+  double cost_ns = 0;         // on one core
+  int cores = 1;              // the most that it makes use of
+  bool may_join = false;      // short, on a host, and through when its kernel returns
+  bool leaves = false;        // writes what others may wait for: a gradient, an output, a state
+  int64_t leaving_bytes = 0;  // of gradients and outputs
+  bool issues = false;        // on a device that records work, and only puts work on its queue
 };
 
 // The most steps that a task may have; 1: none are joined.
 struct MostSteps {
   int short_ones;  // on hosts
   int issued = 1;  // on devices
+  int64_t leaving_bytes =
+      std::numeric_limits<int64_t>::max();  // a task on a device ends where as many leave it
 };
 
 // How many steps each task has, in their order. Estimates decide on hosts, with every core free:

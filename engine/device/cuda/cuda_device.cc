@@ -2,7 +2,8 @@
 //
 // A queue is a stream; a token stands for all work on it up to a number, and costs nothing on the device. An event is recorded for
 // many tokens at once: when somebody waits for one of them, and after each kTokensAnEvent of them. An event may stand for more
-// work than the token that asked for it; whoever waits then waits a little longer. Each queue has a thread that completes tokens in
+// work than the token that asked for it; whoever waits then waits a little longer. That would be long where graphs are launched, and
+// where copies and stores wait for other streams: there each token has an event. Each queue has a thread that completes tokens in
 // order, as their events happen: it looks for kPollTime, then sleeps in the driver. Workers issue and move on, and none of them
 // waits. Successors on other streams wait by cudaStreamWaitEvent. Events are kept for reuse. The mutex guards the tokens that are not
 // done, the recorded events, and those that are free.
@@ -102,7 +103,7 @@ class CudaQueue final : public DeviceQueue {
     const std::lock_guard lock(mutex_);
     Ref<CudaToken> token = make_ref<CudaToken>(*this, ++issued_);
     pending_.push_back(token);
-    if (issued_ - covered_ >= kTokensAnEvent) cover(issued_);
+    if (after_graph_.exchange(false) || urgent_ || issued_ - covered_ >= kTokensAnEvent) cover(issued_);
     return token;
   }
   void copy(void* to, const void* from, size_t bytes) override {
@@ -127,6 +128,7 @@ class CudaQueue final : public DeviceQueue {
 
  private:
   friend class CudaBranches;
+  friend class CudaGraph;
   cudaStream_t make_stream() const {
     int least = 0;
     int greatest = 0;
@@ -231,6 +233,7 @@ class CudaQueue final : public DeviceQueue {
   uint64_t covered_ = 0;    // by events
   uint64_t completed_ = 0;  // whose events have happened
   bool stopping_ = false;
+  std::atomic<bool> after_graph_{false};  // one was launched after the last token
   StreamTimes times_;
   std::atomic<std::thread::id> recorder_{};  // the thread that records work
   std::thread thread_;
@@ -289,6 +292,7 @@ class CudaGraph final : public RecordedWork {
   ~CudaGraph() override { destroy(graph_); }
   void launch() override {
     check(cudaGraphLaunch(graph_, static_cast<cudaStream_t>(queue_.native())), "cudaGraphLaunch");
+    queue_.after_graph_ = true;
   }
   bool renew(const IssueParts& issue) override {
     const CapturedRef captured = queue_.capture(issue);

@@ -53,6 +53,21 @@ TEST_F(ScheduleTest, WhatLeavesEndsATask) {
   EXPECT_THAT(group(), ElementsAre(2, 2));
 }
 
+TEST_F(ScheduleTest, ATaskOnADeviceEndsWhereEnoughLeavesIt) {
+  for (int i = 0; i < 9; ++i) {
+    ScheduledStep& step = add(100, {i}, i + 1);
+    step.issues = true;
+    step.leaves = i % 2 == 1;
+    step.leaving_bytes = step.leaves ? 100 : 0;
+  }
+  const auto group_by = [&](int64_t bytes) {
+    return group_steps(steps_, {.short_ones = 1, .issued = 64, .leaving_bytes = bytes});
+  };
+  EXPECT_THAT(group_steps(steps_, {.short_ones = 1, .issued = 64}), ElementsAre(9));
+  EXPECT_THAT(group_by(150), ElementsAre(4, 4, 1));
+  EXPECT_THAT(group_by(1), ElementsAre(2, 2, 2, 2, 1));
+}
+
 TEST_F(ScheduleTest, LongStepsAndLongTasksStayApart) {
   add(100, {0}, 1);
   add(50'000, {1}, 2);
