@@ -15,7 +15,7 @@ struct ImageForm {
       std::pair<const char*, Ref<const AttrsBase>>;  // an operator of one array, its attributes
 
   DTypeSet types = {};  // of images that can be in it
-  Conversion (*into)() = nullptr;
+  Conversion (*into)(const Shape& image) = nullptr;
   Conversion (*back)(const Shape& image) = nullptr;
   // Whether it holds the elements of the image alone; else there are further ones, which are zero.
   bool (*fits)(const Shape& image) = nullptr;

@@ -24,7 +24,7 @@ ImageForm blocked_images() {
   ImageForm form{.training_weight = 2, .prediction_weight = 0};
   form.types =
       is_blocked_type(DType::bfloat16) ? DTypeSet{DType::float32, DType::bfloat16} : DTypeSet{DType::float32};
-  form.into = [] { return ImageForm::Conversion("_block_channels", make_attrs(NoParams())); };
+  form.into = [](const Shape&) { return ImageForm::Conversion("_block_channels", make_attrs(NoParams())); };
   form.back = [](const Shape& image) {
     return ImageForm::Conversion("_unblock_channels", make_attrs(UnblockParams{image[1]}));
   };

@@ -88,21 +88,22 @@ class Chooser {
     ValueRef& made = plain_of(value);
     if (!made) {
       const ValueRef from = blocked_of(value);
-      made = convert(form_.back(shape(value)), from);
-      converted_bytes_ += view(value).bytes();
+      made = convert(form_.back(shape(value)), from, value);
     }
     return made;
   }
   ValueRef blocked(ValueRef value) {
     ValueRef& made = blocked_of(value);
     if (!made) {
-      made = convert(form_.into(), plain(value));
-      converted_bytes_ += view(value).bytes();
+      made = convert(form_.into(shape(value)), plain(value), value);
     }
     return made;
   }
-  ValueRef convert(const ops::ImageForm::Conversion& by, ValueRef from) {
-    return add(by.first, by.second, {&from, 1}, {});
+  // A view costs nothing.
+  ValueRef convert(const ops::ImageForm::Conversion& by, ValueRef from, ValueRef value) {
+    const ops::OpDef& op = table_.at(by.first);
+    if (op.identity.empty()) converted_bytes_ += view(value).bytes();
+    return add(op, by.second, {&from, 1}, {});
   }
 
   // Whether an elementwise node only takes the type of an input, whose form does not matter then.
@@ -284,7 +285,7 @@ class Chooser {
     const bool held = !training_ && (source.held || source.is_variable());
     const int64_t converted = converted_bytes_;
     const ValueRef made = blocked(weight);
-    if (!held) return made;
+    if (!held || !result_[made.node].op->identity.empty()) return made;  // a view follows its array
     converted_bytes_ = converted;
     result_[made.node].held = true;
     return made;
