@@ -188,15 +188,7 @@ void register_conv(OpTable& table) {
 }
 
 void register_closed_convolution(OpTable& table) {
-  table.add_hidden<Params>("_relu_Convolution", {"data", "weight", "bias"})
-      .last_input_if([](const Params& p) { return !p.no_bias; })
-      .types(kFloatingTypes)
-      .cost(cost)
-      .infer_shape([](const Params& p, ShapeInfer& s) {
-        BilinearShapes shapes(s, 0, 1, -1);
-        convolution_shapes(p, shapes);
-        if (!p.no_bias && s.in(0).ndim_known()) infer_bias(p, s, 2);
-      });
+  add_closed_bilinear<Params, convolution_shapes, cost>(table, "_relu_Convolution", "data", "weight");
 }
 
 }  // namespace loomix::ops

@@ -23,7 +23,7 @@ class ClosedProduct {
 
   virtual ~ClosedProduct() = default;
   // Puts it on the stream. False, with nothing done, where it cannot run: an array lies at another place than `kAlignment` allows,
-  // or there is no memory for the stream's workspace.
+  // there is no memory for the stream's workspace, or the current device is of another kind and has no such algorithm.
   [[nodiscard]] virtual bool run(const void* a, const void* b, const void* bias, void* c,
                                  cudaStream_t stream) const = 0;
 };

@@ -70,19 +70,33 @@ void infer_bias(const P& p, ShapeInfer& s, int place) {
   s.set_in(place, bias_shape(p));
 }
 
+// Of f, with its bias.
+template <class P, auto relate>
+void infer_bilinear(const P& p, ShapeInfer& s) {
+  BilinearShapes shapes(s, 0, 1, -1);
+  relate(p, shapes);
+  if constexpr (requires { p.no_bias; }) {
+    if (!p.no_bias && s.in(0).ndim_known()) infer_bias(p, s, 2);  // with the weight
+  }
+}
+
+// Registers f with something more at its end (ops/closed_operators.h), which has no gradient of its own.
+template <class P, auto relate, auto cost>
+void add_closed_bilinear(OpTable& table, const char* name, const char* a, const char* b) {
+  table.add_hidden<P>(name, {a, b, "bias"})
+      .last_input_if([](const P& p) { return !p.no_bias; })
+      .types(kFloatingTypes)
+      .cost(cost)
+      .infer_shape(infer_bilinear<P, relate>);
+}
+
 // Registers f, fa, fb and the gradient to the bias; gives f. `relate(p, BilinearShapes&)` infers what a, b and f(a, b) say
 // about each other, `cost` what each of the three takes.
 template <class P, const Bilinear& ops, auto relate, auto cost = nullptr>
 OpBuilder<P> add_bilinear(OpTable& table, const char* a, const char* b) {
   constexpr bool with_bias = requires(P p) { p.no_bias; };
   auto f = table.add<P>(ops.f, {a, b});
-  f.infer_shape([](const P& p, ShapeInfer& s) {
-     BilinearShapes shapes(s, 0, 1, -1);
-     relate(p, shapes);
-     if constexpr (with_bias) {
-       if (!p.no_bias && s.in(0).ndim_known()) infer_bias(p, s, 2);  // with the weight
-     }
-   }).gradient([](const P&, GradBuilder& g) {
+  f.infer_shape(infer_bilinear<P, relate>).gradient([](const P&, GradBuilder& g) {
     if (g.wants(0)) g.set(0, g.call1(ops.fa, {g.grad_of(0), g.in(1), g.in(0)}, g.attrs()));
     if (g.wants(1)) g.set(1, g.call1(ops.fb, {g.grad_of(0), g.in(0), g.in(1)}, g.attrs()));
     if constexpr (with_bias) {

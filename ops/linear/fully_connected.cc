@@ -68,15 +68,7 @@ void register_fully_connected(OpTable& table) {
 }
 
 void register_closed_products(OpTable& table) {
-  table.add_hidden<Params>("_relu_FullyConnected", {"data", "weight", "bias"})
-      .last_input_if([](const Params& p) { return !p.no_bias; })
-      .types(kFloatingTypes)
-      .cost(cost)
-      .infer_shape([](const Params& p, ShapeInfer& s) {
-        BilinearShapes shapes(s, 0, 1, -1);
-        fully_connected_shapes(p, shapes);
-        if (!p.no_bias && s.in(0).ndim_known()) infer_bias(p, s, 2);
-      });
+  add_closed_bilinear<Params, fully_connected_shapes, cost>(table, "_relu_FullyConnected", "data", "weight");
 }
 
 }  // namespace loomix::ops
